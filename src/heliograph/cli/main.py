@@ -1,0 +1,31 @@
+"""The `heliograph` command: gathers the commands and turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from heliograph.cli import output
+from heliograph.errors import HeliographError
+
+app = typer.Typer(
+    name="heliograph",
+    help="Mirrors Kafka clusters into each other, exactly once, from MirrorMaker 2's own mm2.properties.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and exit with its code."""
+    try:
+        app(args=arguments, prog_name="heliograph")
+    except HeliographError as error:
+        output.show_error(error)
+        sys.exit(error.exit_code)
+
+
+def connect_mirror_maker() -> None:
+    """MirrorMaker 2's own command: the same as `heliograph run`."""
+    main(["run", *sys.argv[1:]])

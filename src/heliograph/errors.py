@@ -1,0 +1,60 @@
+"""All errors of Heliograph are one tree. Each class carries the exit code of a command that it ends.
+
+HeliographError           1  something failed while running
+├── ConfigError           2  the configuration is wrong: every problem at once
+├── StartError            3  could not start
+│   ├── JavaMissing          no Java 17 or newer
+│   ├── DownloadFailed       jars could not be fetched
+│   └── ProcessFailed        a child process (broker, MirrorMaker 2) ended or never got ready
+└── DifferenceFound       4  source and target differ
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heliograph.config.problem import Problem
+
+
+class HeliographError(Exception):
+    """Base of everything that Heliograph raises on purpose; its text is meant for people."""
+
+    exit_code: ClassVar[int] = 1
+    retriable: ClassVar[bool] = False
+
+
+class ConfigError(HeliographError):
+    """A configuration cannot be used; holds every problem that was found, not only the first."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class StartError(HeliographError):
+    """Something that a command needs before it can begin is missing or broken."""
+
+    exit_code = 3
+
+
+class JavaMissing(StartError):
+    """No Java runtime of the needed version was found, and none could be installed."""
+
+
+class DownloadFailed(StartError):
+    """Jars could not be fetched by their coordinates."""
+
+
+class ProcessFailed(StartError):
+    """A child process ended early or did not get ready in time."""
+
+
+class DifferenceFound(HeliographError):
+    """Source and target do not hold the same records."""
+
+    exit_code = 4
