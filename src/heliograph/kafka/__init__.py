@@ -1,0 +1,1 @@
+"""All talk with Kafka brokers: the only folder that imports the Kafka client library."""
