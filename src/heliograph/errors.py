@@ -6,6 +6,12 @@ HeliographError           1  something failed while running
 │   ├── JavaMissing          no Java 17 or newer
 │   ├── DownloadFailed       jars could not be fetched
 │   └── ProcessFailed        a child process (broker, MirrorMaker 2) ended or never got ready
+├── ClusterError          1  trouble with a cluster
+│   ├── CorruptBatch         a batch on the source fails its checksum
+│   ├── BrokerUnavailable    no connection, or no answer in time: tried again
+│   ├── BrokerRefused        the broker answered with an error code
+│   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
+│   └── Fenced               another mirror has taken over this flow
 └── DifferenceFound       4  source and target differ
 """
 
@@ -52,6 +58,41 @@ class DownloadFailed(StartError):
 
 class ProcessFailed(StartError):
     """A child process ended early or did not get ready in time."""
+
+
+class ClusterError(HeliographError):
+    """A cluster cannot be used as asked."""
+
+
+class CorruptBatch(ClusterError):
+    """The bytes of a batch are not those that its producer wrote; it is never mirrored."""
+
+
+class BrokerUnavailable(ClusterError):
+    """A broker cannot be reached or does not answer; worth trying again."""
+
+    retriable = True
+
+
+class BrokerRefused(ClusterError):
+    """A broker answered a request with an error."""
+
+    retriable = True
+
+    def __init__(self, where: str, code: int, name: str) -> None:
+        super().__init__(f"{where}: {name}")
+        self.code = code
+        self.name = name
+
+
+class AuthenticationFailed(ClusterError):
+    """A cluster does not accept who we say we are."""
+
+    retriable = True
+
+
+class Fenced(ClusterError):
+    """A newer mirror owns the flow; this one must stop."""
 
 
 class DifferenceFound(HeliographError):

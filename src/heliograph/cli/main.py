@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from heliograph.cli import output
+from heliograph.cli import config, output
 from heliograph.errors import HeliographError
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(config.app)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,0 +1,68 @@
+"""The table of every key, by the part of the system that reads it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from heliograph.config.option import Family, Option, Scope
+from heliograph.config.options import (
+    admin,
+    checkpoint,
+    client,
+    connector,
+    consumer,
+    driver,
+    heartbeat,
+    own,
+    producer,
+    rest,
+    security,
+    source,
+    worker,
+)
+
+OPTIONS: Final[tuple[Option, ...]] = (
+    *driver.OPTIONS,
+    *connector.OPTIONS,
+    *source.OPTIONS,
+    *checkpoint.OPTIONS,
+    *heartbeat.OPTIONS,
+    *own.OPTIONS,
+    *worker.OPTIONS,
+    *rest.OPTIONS,
+    *security.OPTIONS,
+    *client.OPTIONS,
+    *consumer.OPTIONS,
+    *producer.OPTIONS,
+    *admin.OPTIONS,
+)
+FAMILIES: Final[tuple[Family, ...]] = (
+    *driver.FAMILIES,
+    *connector.FAMILIES,
+    *worker.FAMILIES,
+    *rest.FAMILIES,
+)
+SECURITY_NAMES: Final = frozenset(option.name for option in security.OPTIONS)
+_BY_SCOPE: Final = {
+    scope: {option.name: option for option in OPTIONS if option.scope is scope} for scope in Scope
+}
+
+
+def find(name: str, scopes: tuple[Scope, ...]) -> Option | None:
+    """The option of that name in the first of the scopes that has one."""
+    return next((_BY_SCOPE[scope][name] for scope in scopes if name in _BY_SCOPE[scope]), None)
+
+
+def find_family(name: str, scopes: tuple[Scope, ...]) -> Family | None:
+    """The family that a name belongs to."""
+    candidates = (family for family in FAMILIES if family.scope in scopes)
+    return next((family for family in candidates if name.startswith(family.prefix)), None)
+
+
+def in_scopes(scopes: tuple[Scope, ...]) -> dict[str, Option]:
+    """All options of the scopes by name; of equal names the earlier scope's."""
+    found: dict[str, Option] = {}
+    for scope in scopes:
+        for name, option in _BY_SCOPE[scope].items():
+            found.setdefault(name, option)
+    return found

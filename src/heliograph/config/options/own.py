@@ -1,0 +1,45 @@
+"""Keys that only Heliograph has; MirrorMaker 2 ignores them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from heliograph.config.option import Kind, Option, Scope
+
+OPTIONS: Final = (
+    Option(
+        "on.data.loss",
+        Kind.STRING,
+        "stop",
+        "What a partition does when records vanished at the source before they were mirrored (retention, "
+        "truncation, topic re-created): `stop` and report, or `continue` and record the gap.",
+        Scope.OWN,
+        choices=("stop", "continue"),
+    ),
+    Option(
+        "bandwidth.limit.bytes.per.second",
+        Kind.LONG,
+        0,
+        "Upper limit of a flow's traffic to its target, over all lanes; 0: no limit.",
+        Scope.OWN,
+        minimum=0,
+    ),
+    Option(
+        "start.timestamp.ms",
+        Kind.LONG,
+        None,
+        "Partitions without a stored position begin at the first record of this time or later "
+        "(milliseconds since 1970); unset: by `auto.offset.reset`.",
+        Scope.OWN,
+        minimum=0,
+    ),
+    Option(
+        "ledger.topic.replication.factor",
+        Kind.SHORT,
+        3,
+        "Replication factor of the ledger topic on the target; -1: the broker's default.",
+        Scope.OWN,
+        minimum=-1,
+        zero_allowed=False,
+    ),
+)

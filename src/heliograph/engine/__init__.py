@@ -1,0 +1,1 @@
+"""The data pipeline on Spark: the only folder that imports pyspark."""

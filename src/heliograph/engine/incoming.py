@@ -1,0 +1,83 @@
+"""The source side of a lane: one fetch session per broker, with buffers that are used again when they are free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from heliograph.kafka import fetching
+from heliograph.kafka.connection import Connection
+from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
+
+_BUFFERS = 3
+_HEADROOM = 64 * 1024
+
+
+class FetchBuffer:
+    """Memory for one response; busy while batches in it wait to be appended."""
+
+    def __init__(self, size: int) -> None:
+        self._memory = bytearray(size)
+        self._waiting = 0
+        self.is_filling = False
+
+    @property
+    def is_free(self) -> bool:
+        """Whether a new response may overwrite the memory."""
+        return not self._waiting and not self.is_filling
+
+    def memory(self, size: int) -> bytearray:
+        """Memory for a response of this size. One very large batch can exceed every limit that we asked for."""
+        if len(self._memory) < size:
+            self._memory = bytearray(size)
+        return self._memory
+
+    def hold(self, count: int) -> None:
+        """So many batches in this buffer are on their way."""
+        self._waiting += count
+
+    def release(self) -> None:
+        """One batch has been appended."""
+        self._waiting -= 1
+
+
+class SourceBroker:
+    """Fetches from one broker: one request at a time, as long as a buffer is free."""
+
+    def __init__(
+        self, connection: Connection, limits: FetchLimits, on_result: Callable[[SourceBroker, FetchResult, FetchBuffer], None]
+    ) -> None:
+        self._connection = connection
+        self._on_result = on_result
+        version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
+        self.session = FetchSession(version, limits)
+        self._limits = limits
+        self._buffers = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(_BUFFERS)]
+        self._is_waiting = False
+
+    def add(self, point: FetchPoint) -> None:
+        """Begin to read a partition."""
+        self.session.add(point)
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether a response is on its way in."""
+        return self._connection.is_receiving
+
+    def fetch(self) -> None:
+        """Ask for more, unless an answer is awaited or no buffer is free."""
+        if self._is_waiting or not len(self.session):
+            return
+        buffer = next((buffer for buffer in self._buffers if buffer.is_free), None)
+        if buffer is None:
+            return
+        self._is_waiting = buffer.is_filling = True
+        session = self.session
+        patience = self._limits.max_wait_ms / 1000 + 30
+        self._connection.send(
+            fetching.API_KEY, session.version, True, [session.encode()],
+            lambda body: self._answered(body, buffer), buffer.memory, patience,
+        )  # fmt: skip
+
+    def _answered(self, body: memoryview, buffer: FetchBuffer) -> None:
+        self._is_waiting = buffer.is_filling = False
+        self._on_result(self, self.session.decode(body), buffer)

@@ -1,0 +1,144 @@
+"""The target side of a lane: batches queued per partition, sent one per partition and request, many requests deep."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from heliograph.errors import BrokerRefused
+from heliograph.kafka import producing
+from heliograph.kafka.connection import Buffer
+from heliograph.kafka.network import Network, error_name
+from heliograph.kafka.producing import Appended, Batch
+from heliograph.model import TopicPartition
+
+_MAX_REQUEST_BYTES = 1024 * 1024
+_MAX_IN_FLIGHT = 8
+_LARGEST_SEQUENCE = 0x7FFFFFFF
+
+OnAppended = Callable[[int], None]
+
+
+@dataclass(eq=False)
+class TargetPartition:
+    """One partition of the target: where it is led, what waits for it, its next sequence number."""
+
+    name: TopicPartition
+    broker_id: int
+    sequence: int = 0
+    queue: deque[tuple[Buffer, OnAppended]] = field(default_factory=deque)
+
+    def take_sequence(self, record_count: int) -> int:
+        """The sequence number of the next batch; they wrap around as brokers expect."""
+        sequence = self.sequence
+        self.sequence = (sequence + record_count) & _LARGEST_SEQUENCE
+        return sequence
+
+
+class Outgoing:
+    """Sends batches to all brokers of the target, in order per partition."""
+
+    def __init__(self, network: Network, transactional_id: str | None, acks: int = -1) -> None:
+        self._network = network
+        self._transactional_id = transactional_id
+        self._acks = acks
+        self._partitions: dict[TopicPartition, TargetPartition] = {}
+        self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
+        self._in_flight: dict[int, int] = {}
+        self.queued_bytes = 0
+        self.throttle_ms = 0
+
+    def partition(self, name: TopicPartition) -> TargetPartition:
+        """The state of one target partition."""
+        found = self._partitions.get(name)
+        if found is None:
+            found = TargetPartition(name, self._network.leader(*name).broker_id)
+            self._partitions[name] = found
+        return found
+
+    def put(self, target: TargetPartition, data: Buffer, on_appended: OnAppended) -> None:
+        """Queue a batch; the callback gets its base offset on the target."""
+        target.queue.append((data, on_appended))
+        self._ready.setdefault(target.broker_id, {})[target.name] = target
+        self.queued_bytes += len(data)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits and nothing is in flight."""
+        return not self._in_flight and not self._ready
+
+    @property
+    def has_in_flight(self) -> bool:
+        """Whether answers are awaited."""
+        return bool(self._in_flight)
+
+    def waiting(self) -> set[TopicPartition]:
+        """The partitions that batches wait for."""
+        return {name for ready in self._ready.values() for name in ready}
+
+    def pump(self) -> None:
+        """Send what the brokers may take now."""
+        for broker_id in list(self._ready):
+            while self._ready.get(broker_id) and self._in_flight.get(broker_id, 0) < _MAX_IN_FLIGHT:
+                self._send_request(broker_id)
+
+    def send_now(self, chosen: Mapping[TargetPartition, Buffer]) -> None:
+        """Send one batch to each of these partitions past all queues: what ends a transaction."""
+        by_broker: dict[int, list[TargetPartition]] = {}
+        for target in chosen:
+            by_broker.setdefault(target.broker_id, []).append(target)
+        for broker_id, targets in by_broker.items():
+            batches = [Batch(*target.name, chosen[target]) for target in targets]
+            size = sum(len(batch.data) for batch in batches)
+            self.queued_bytes += size
+            self._submit(broker_id, batches, {target.name: lambda _: None for target in targets}, size)
+
+    def _send_request(self, broker_id: int) -> None:
+        ready = self._ready[broker_id]
+        chosen: list[Batch] = []
+        callbacks: dict[TopicPartition, OnAppended] = {}
+        size = 0
+        for name in list(ready):
+            target = ready[name]
+            if chosen and size + len(target.queue[0][0]) > _MAX_REQUEST_BYTES:
+                break
+            data, callbacks[name] = target.queue.popleft()
+            chosen.append(Batch(*name, data))
+            size += len(data)
+            del ready[name]
+            if target.queue:
+                ready[name] = target  # to the back: every partition gets its turn
+        if not ready:
+            del self._ready[broker_id]
+        self._submit(broker_id, chosen, callbacks, size)
+
+    def _submit(
+        self, broker_id: int, chosen: Sequence[Batch], callbacks: dict[TopicPartition, OnAppended], size: int
+    ) -> None:
+        connection = self._network.connection(broker_id)
+        self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
+        version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
+        timeout_ms = self._network.access.request_timeout_ms
+        body = producing.encode(chosen, self._transactional_id, self._acks, timeout_ms)
+        connection.send(
+            producing.API_KEY, version, True, body, lambda answer: self._answered(broker_id, answer, callbacks, size)
+        )
+
+    def _answered(
+        self, broker_id: int, answer: memoryview, callbacks: dict[TopicPartition, OnAppended], size: int
+    ) -> None:
+        self._in_flight[broker_id] -= 1
+        if not self._in_flight[broker_id]:
+            del self._in_flight[broker_id]
+        self.queued_bytes -= size
+        appended, self.throttle_ms = producing.decode(answer)
+        for item in appended:
+            self._check(item)
+            callbacks[TopicPartition(item.topic, item.partition)](item.base_offset)
+
+    def _check(self, item: Appended) -> None:
+        if item.error_code:
+            where = f"{self._network.access.alias} {item.topic}-{item.partition}"
+            reason = f"{error_name(item.error_code)} {item.message}".strip()
+            raise BrokerRefused(where, item.error_code, reason)

@@ -1,0 +1,137 @@
+"""Record batches as bytes: what their headers say, and how a batch becomes one of ours without being decoded.
+
+Layout of a batch of message format 2 (all numbers big-endian): base offset 8, length 4, leader epoch 4, magic 1,
+CRC-32C 4, attributes 2, last offset delta 4, first timestamp 8, max timestamp 8, producer id 8, producer epoch 2,
+base sequence 4, record count 4, records. The checksum covers everything from the attributes on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+HEADER_SIZE = 61
+_LENGTH = struct.Struct(">qi")
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_PREFIX = struct.Struct(">qiib")  # up to and with the magic
+_ATTRIBUTES_AT = 21
+_CRC = struct.Struct(">I")
+_CRC_AT = 17
+_PRODUCER = struct.Struct(">qhi")
+_PRODUCER_AT = 43
+_ATTRIBUTES = struct.Struct(">h")
+
+COMPRESSION_MASK = 0x07
+LOG_APPEND_TIME = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
+
+
+class BatchHeader(NamedTuple):
+    """The fields of a batch's header."""
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    first_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record that the batch once had."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the batch is a transaction marker."""
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction."""
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def can_be_copied(self) -> bool:
+        """Whether a broker takes the batch as it is: no holes, times set by the producer, nothing it would refuse."""
+        return self.record_count == self.last_offset_delta + 1 and not self.attributes & (LOG_APPEND_TIME | DELETE_HORIZON)
+
+
+class OldFormatBatch(NamedTuple):
+    """A message set of format 0 or 1, which is decoded as a whole."""
+
+    base_offset: int
+    magic: int
+    data: memoryview
+
+
+def read_header(batch: memoryview) -> BatchHeader:
+    """The header of a format 2 batch."""
+    return BatchHeader._make(_HEADER.unpack_from(batch))
+
+
+def split(records: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """The complete batches in a fetched piece of log, each with its magic; a cut-off last one is left out."""
+    position, end = 0, len(records)
+    while position + _PREFIX.size <= end:
+        _, length, _, magic = _PREFIX.unpack_from(records, position)
+        following = position + 12 + length
+        if following > end:
+            return
+        yield magic, records[position:following]
+        position = following
+
+
+def is_intact(batch: memoryview, header: BatchHeader) -> bool:
+    """Whether the content still has the checksum that its producer gave it."""
+    return bool(crc32c(batch[_ATTRIBUTES_AT:]) == header.crc)
+
+
+@dataclass(frozen=True)
+class ProducerStamp:
+    """Who writes a batch: the broker checks it to keep retries and zombies out."""
+
+    producer_id: int
+    epoch: int
+    is_transactional: bool
+
+
+def restamp(batch: memoryview, header: BatchHeader, stamp: ProducerStamp, sequence: int) -> None:
+    """Make a fetched batch one of ours, in place: offset, epoch, producer, sequence, checksum; records untouched."""
+    attributes = header.attributes & ~TRANSACTIONAL | (TRANSACTIONAL if stamp.is_transactional else 0)
+    _LENGTH.pack_into(batch, 0, 0, header.length)
+    batch[12:16] = b"\xff\xff\xff\xff"
+    _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes)
+    _PRODUCER.pack_into(batch, _PRODUCER_AT, stamp.producer_id, stamp.epoch, sequence)
+    _CRC.pack_into(batch, _CRC_AT, crc32c(batch[_ATTRIBUTES_AT:]))
+
+
+def control_type(batch: memoryview) -> int:
+    """What a transaction marker says: 0 abort, 1 commit."""
+    # A control record: length, attributes, timestamp delta, offset delta (varints), key length, then version and type.
+    position = HEADER_SIZE
+    for _ in range(1):
+        position = _skip_varint(batch, position)
+    position += 1
+    for _ in range(3):
+        position = _skip_varint(batch, position)
+    return int.from_bytes(batch[position + 2 : position + 4], "big")
+
+
+def _skip_varint(data: memoryview, position: int) -> int:
+    while data[position] & 0x80:
+        position += 1
+    return position + 1

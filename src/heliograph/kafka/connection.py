@@ -1,0 +1,313 @@
+"""A lean connection to one broker: framed requests out, responses back in order, no copies of large data.
+
+The Kafka client library's own network layer copies every response several times. Data travels here instead: requests
+leave as lists of buffers (`sendmsg`), fetch responses arrive in a buffer that the caller owns and uses again.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+
+from heliograph.errors import AuthenticationFailed, BrokerUnavailable
+from heliograph.kafka.access import Access
+
+Buffer = bytes | bytearray | memoryview
+Handler = Callable[[memoryview], None]
+Memory = Callable[[int], bytearray]
+
+_MAX_PIECES = 512  # what one sendmsg takes on common systems is 1024
+_SOCKET_BUFFER = 4 * 1024 * 1024
+
+
+@dataclass
+class _Pending:
+    """A request whose response has not come yet."""
+
+    correlation_id: int
+    handler: Handler
+    memory: Memory
+    deadline: float
+
+
+class Connection:
+    """One TCP or TLS connection; non-blocking, driven by a `Loop`."""
+
+    def __init__(self, loop: Loop, host: str, port: int, access: Access) -> None:
+        self.name = f"{access.alias} broker {host}:{port}"
+        self._loop = loop
+        self._access = access
+        self._versions: dict[int, tuple[int, int]] = {}
+        self.features: dict[str, int] = {}
+        self._correlation_id = 0
+        self._pending: deque[_Pending] = deque()
+        self._outbox: deque[memoryview] = deque()
+        self._header = bytearray(4)
+        self._body: memoryview | None = None
+        self._received = 0
+        self._socket = self._connect(host, port)
+        try:
+            self._introduce(host)
+        except BaseException:
+            self.close()
+            raise
+
+    # -- set-up ---------------------------------------------------------------------------------------------------
+
+    def _connect(self, host: str, port: int) -> socket.socket:
+        try:
+            plain = socket.create_connection((host, port), timeout=10)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER)
+            context = self._access.tls_context()
+            wrapped = context.wrap_socket(plain, server_hostname=host) if context else plain
+        except ssl.SSLError as error:
+            raise AuthenticationFailed(f"{self.name}: TLS refused: {error.reason or error}") from error
+        except OSError as error:
+            raise BrokerUnavailable(f"{self.name}: cannot connect: {error}") from error
+        wrapped.setblocking(False)
+        self._loop.register(wrapped, self)
+        return wrapped
+
+    def _introduce(self, host: str) -> None:
+        answer = self.call(ApiVersionsRequest(client_software_name="heliograph", client_software_version="0"), version=3)
+        self._versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
+        self.features = {item.name: item.max_version_level for item in answer.finalized_features or []}
+        mechanism = self._access.sasl(host)
+        if mechanism is None:
+            return
+        name = self._access.credentials.mechanism if self._access.credentials else ""
+        handshake = self.call(SaslHandshakeRequest(mechanism=name), version=1)
+        if handshake.error_code:
+            raise AuthenticationFailed(f"{self.name}: does not offer SASL {name}, only {', '.join(handshake.mechanisms)}")
+        while not mechanism.is_done():
+            reply = self.call(SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes()), version=1)
+            if reply.error_code:
+                raise AuthenticationFailed(f"{self.name}: SASL {name} login refused: {reply.error_message}")
+            mechanism.receive(reply.auth_bytes)
+
+    # -- requests -------------------------------------------------------------------------------------------------
+
+    def version(self, message: type[ApiMessage] | int, highest: int, lowest: int = 0) -> int:
+        """The newest version of a request that the broker and we both speak."""
+        key = message if isinstance(message, int) else message.API_KEY
+        oldest, newest = self._versions.get(key, (0, -1))
+        chosen = min(newest, highest)
+        if chosen < max(oldest, lowest):
+            raise BrokerUnavailable(f"{self.name}: speaks versions {oldest} to {newest} of request {key}, {lowest} is needed")
+        return chosen
+
+    def call(self, request: ApiMessage, version: int | None = None, timeout: float | None = None) -> Any:
+        """Send one request of the client library's classes and wait for the answer."""
+        chosen = self.version(type(request), request.max_version) if version is None else version
+        answers: list[Any] = []
+        self.submit(request, chosen, answers.append, timeout)
+        self._loop.run_until(lambda: bool(answers))
+        return answers[0]
+
+    def submit(
+        self, request: ApiMessage, version: int, handler: Callable[[Any], None], timeout: float | None = None
+    ) -> None:
+        """Send one request of the client library's classes; the handler gets the decoded answer later."""
+        flexible = request.flexible_version_q(version)
+        response_class = _response_class(request)
+        # The response header of ApiVersions is never flexible: old brokers must be able to answer.
+        skip = 5 if flexible and response_class is not ApiVersionsResponse else 4
+        self.send(
+            request.API_KEY, version, flexible, [request.encode(version=version)],
+            lambda body: handler(response_class.decode(body[skip:], version=version)), timeout=timeout,
+        )  # fmt: skip
+
+    def send(
+        self,
+        api_key: int,
+        version: int,
+        flexible: bool,
+        body: Sequence[Buffer],
+        handler: Handler,
+        memory: Memory = bytearray,
+        timeout: float | None = None,
+    ) -> None:
+        """Send one request made of buffers, which must not change before the answer; the answer goes to the handler.
+
+        `memory` provides at least so many bytes for the answer, so that large answers need not be allocated each time.
+        """
+        self._correlation_id += 1
+        client_id = self._access.client_id.encode()
+        header = b"".join((
+            api_key.to_bytes(2, "big"), version.to_bytes(2, "big"), self._correlation_id.to_bytes(4, "big"),
+            len(client_id).to_bytes(2, "big"), client_id, b"\0" if flexible else b"",
+        ))  # fmt: skip
+        size = len(header) + sum(len(piece) for piece in body)
+        patience = timeout if timeout is not None else self._access.request_timeout_ms / 1000
+        self._pending.append(_Pending(self._correlation_id, handler, memory, time.monotonic() + patience))
+        self._outbox.append(memoryview(size.to_bytes(4, "big") + header))
+        self._outbox.extend(memoryview(piece) for piece in body)
+        self.flush()
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests wait for an answer."""
+        return len(self._pending)
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether part of a response has arrived."""
+        return self._received > 0 or self._body is not None
+
+    def close(self) -> None:
+        """Close the socket; requests in flight are forgotten."""
+        self._loop.unregister(self._socket)
+        self._socket.close()
+
+    # -- called by the loop ---------------------------------------------------------------------------------------
+
+    def check_deadline(self, now: float) -> None:
+        """Fail when the oldest request has waited too long."""
+        if self._pending and self._pending[0].deadline < now:
+            raise BrokerUnavailable(f"{self.name}: no answer in time")
+
+    def flush(self) -> None:
+        """Write as much as the socket takes now."""
+        outbox = self._outbox
+        try:
+            while outbox:
+                self._drop_written(self._write_some())
+        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            pass
+        except OSError as error:
+            raise BrokerUnavailable(f"{self.name}: connection lost: {error}") from error
+        self._loop.watch_writes(self._socket, bool(outbox))
+
+    def _write_some(self) -> int:
+        if isinstance(self._socket, ssl.SSLSocket):
+            return self._socket.send(self._outbox[0])
+        pieces = [self._outbox[i] for i in range(min(len(self._outbox), _MAX_PIECES))]
+        return self._socket.sendmsg(pieces)
+
+    def _drop_written(self, count: int) -> None:
+        outbox = self._outbox
+        while count:
+            first = outbox[0]
+            if len(first) > count:
+                outbox[0] = first[count:]
+                return
+            count -= len(first)
+            outbox.popleft()
+        while outbox and not len(outbox[0]):
+            outbox.popleft()
+
+    def receive(self) -> None:
+        """Read what has arrived and hand complete responses to their handlers."""
+        try:
+            while self._read_some():
+                pass
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            pass
+        except OSError as error:
+            raise BrokerUnavailable(f"{self.name}: connection lost: {error}") from error
+
+    def _read_some(self) -> bool:
+        """Read once; whether it is worth trying again at once."""
+        if self._body is None:
+            count = self._socket.recv_into(memoryview(self._header)[self._received :])
+            self._expect_data(count)
+            self._received += count
+            if self._received == 4:
+                self._begin_body(int.from_bytes(self._header, "big"))
+            return True
+        count = self._socket.recv_into(self._body[self._received :])
+        self._expect_data(count)
+        self._received += count
+        if self._received < len(self._body):
+            return True
+        self._complete()
+        # More responses may wait inside the TLS layer, where the selector does not see them.
+        return isinstance(self._socket, ssl.SSLSocket)
+
+    def _expect_data(self, count: int) -> None:
+        if count == 0:
+            raise BrokerUnavailable(f"{self.name}: closed the connection")
+
+    def _begin_body(self, size: int) -> None:
+        if not self._pending:
+            raise BrokerUnavailable(f"{self.name}: answered without being asked")
+        self._body = memoryview(self._pending[0].memory(size))[:size]
+        self._received = 0
+
+    def _complete(self) -> None:
+        body, pending = self._body, self._pending.popleft()
+        assert body is not None
+        self._body, self._received = None, 0
+        if int.from_bytes(body[:4], "big") != pending.correlation_id:
+            raise BrokerUnavailable(f"{self.name}: answered out of order")
+        pending.handler(body)
+
+
+class Loop:
+    """Waits for all connections of a lane at once."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+
+    def register(self, endpoint: socket.socket, connection: Connection) -> None:
+        """Begin to watch a connection."""
+        self._selector.register(endpoint, selectors.EVENT_READ, connection)
+
+    def unregister(self, endpoint: socket.socket) -> None:
+        """Stop watching a connection."""
+        if endpoint.fileno() in self._selector.get_map():
+            self._selector.unregister(endpoint)
+
+    def watch_writes(self, endpoint: socket.socket, wanted: bool) -> None:
+        """Whether to be told when a socket takes more."""
+        key = self._selector.get_map().get(endpoint.fileno())
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wanted else 0)
+        if key is not None and key.events != events:
+            self._selector.modify(endpoint, events, key.data)
+
+    def run_once(self, timeout: float) -> None:
+        """Wait for something to happen, and let it happen."""
+        ready = self._selector.select(timeout)
+        for key, events in ready:
+            connection: Connection = key.data
+            if events & selectors.EVENT_WRITE:
+                connection.flush()
+            if events & selectors.EVENT_READ:
+                connection.receive()
+        if not ready:
+            self._check_deadlines()
+
+    def run_until(self, condition: Callable[[], bool]) -> None:
+        """Let things happen until the condition holds."""
+        while not condition():
+            self.run_once(0.2)
+
+    def _check_deadlines(self) -> None:
+        now = time.monotonic()
+        for key in list(self._selector.get_map().values()):
+            key.data.check_deadline(now)
+
+    def close(self) -> None:
+        """Close every connection."""
+        for key in list(self._selector.get_map().values()):
+            key.data.close()
+        self._selector.close()
+
+
+def _response_class(request: ApiMessage) -> Any:
+    from kafka.protocol.api_header import ResponseClassRegistry
+
+    return ResponseClassRegistry._response_class_registry[request.API_KEY]  # noqa: SLF001

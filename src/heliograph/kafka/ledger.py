@@ -1,0 +1,73 @@
+"""Ledger records: one JSON value per transaction, readable with a console consumer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from heliograph.model import LedgerEntry, PartitionProgress, Run, TopicPartition
+
+
+def encode_entry(entry: LedgerEntry) -> bytes:
+    """The value of a ledger record."""
+    return json.dumps(
+        {
+            "kind": "copied",
+            "flow": entry.flow,
+            "lane": entry.lane,
+            "owner": entry.owner,
+            "producerId": entry.producer_id,
+            "writtenAt": entry.written_at_ms,
+            "partitions": [_encode_progress(progress) for progress in entry.partitions],
+        },
+        separators=(",", ":"),
+    ).encode()
+
+
+def decode_entry(value: bytes) -> LedgerEntry | None:
+    """A ledger entry; None when the record is of another kind."""
+    fields = json.loads(value)
+    if fields["kind"] != "copied":
+        return None
+    return LedgerEntry(
+        fields["flow"],
+        fields["lane"],
+        fields["owner"],
+        fields["producerId"],
+        fields["writtenAt"],
+        tuple(_decode_progress(progress) for progress in fields["partitions"]),
+    )
+
+
+def encode_owner(flow: str, owner: str, now_ms: int) -> bytes:
+    """The record with which a mirror takes over a flow."""
+    return json.dumps({"kind": "owner", "flow": flow, "owner": owner, "writtenAt": now_ms}, separators=(",", ":")).encode()
+
+
+def decode_owner(value: bytes) -> str | None:
+    """Who took over the flow with this record; None when the record is of another kind."""
+    fields = json.loads(value)
+    return str(fields["owner"]) if fields["kind"] == "owner" else None
+
+
+def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
+    return {
+        "topic": progress.source.topic,
+        "partition": progress.source.partition,
+        "target": progress.target.topic,
+        "runs": [list(run) for run in progress.runs],
+        "last": progress.last_offset,
+        "bytes": progress.byte_count,
+        "newest": progress.newest_timestamp,
+    }
+
+
+def _decode_progress(fields: dict[str, Any]) -> PartitionProgress:
+    return PartitionProgress(
+        TopicPartition(fields["topic"], fields["partition"]),
+        TopicPartition(fields["target"], fields["partition"]),
+        tuple(Run(*run) for run in fields["runs"]),
+        fields["last"],
+        fields["bytes"],
+        fields["newest"],
+    )

@@ -1,0 +1,112 @@
+"""The brokers of one cluster as a lane sees them: who leads what, and a connection to each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from kafka.errors import for_code
+from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+
+from heliograph.errors import BrokerRefused, BrokerUnavailable
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Connection, Loop
+
+GROUP, TRANSACTION = 0, 1
+
+
+def check(where: str, error_code: int) -> None:
+    """Raise what a broker's error code means; nothing for code 0."""
+    if error_code:
+        raise BrokerRefused(where, error_code, error_name(error_code))
+
+
+def error_name(error_code: int) -> str:
+    """The name of a broker's error code, in the words of Kafka's documentation."""
+    return str(for_code(error_code).message)
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Who leads a partition, since which epoch."""
+
+    broker_id: int
+    epoch: int
+
+
+class Network:
+    """All connections of one lane to one cluster, made when they are first needed."""
+
+    def __init__(self, loop: Loop, access: Access) -> None:
+        self.access = access
+        self._loop = loop
+        self._addresses: dict[int, tuple[str, int]] = {}
+        self._connections: dict[int, Connection] = {}
+        self._leaders: dict[tuple[str, int], Leader] = {}
+        self._topic_ids: dict[str, UUID] = {}
+        self._bootstrap: Connection | None = None
+
+    def refresh(self, topics: Collection[str]) -> None:
+        """Learn anew who leads the partitions of these topics."""
+        connection = self._any()
+        version = connection.version(MetadataRequest, highest=12, lowest=8)
+        request = MetadataRequest(
+            topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=topic) for topic in sorted(topics)],
+            allow_auto_topic_creation=False,
+        )
+        answer = connection.call(request, version)
+        self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
+        for topic in answer.topics:
+            check(f"{self.access.alias} topic {topic.name}", topic.error_code)
+            self._topic_ids[topic.name] = topic.topic_id or UUID(int=0)
+            for item in topic.partitions:
+                self._leaders[topic.name, item.partition_index] = Leader(item.leader_id, item.leader_epoch)
+
+    def leader(self, topic: str, partition: int) -> Leader:
+        """Who leads a partition, as far as we know."""
+        leader = self._leaders.get((topic, partition))
+        if leader is None or leader.broker_id < 0:
+            raise BrokerUnavailable(f"{self.access.alias} {topic}-{partition}: has no leader")
+        return leader
+
+    def topic_id(self, topic: str) -> UUID:
+        """The id of a topic, which tells a re-created topic from the old one."""
+        return self._topic_ids[topic]
+
+    def connection(self, broker_id: int) -> Connection:
+        """The connection to one broker."""
+        if broker_id not in self._connections:
+            if broker_id not in self._addresses:
+                raise BrokerUnavailable(f"{self.access.alias} broker {broker_id}: its address is not known")
+            host, port = self._addresses[broker_id]
+            self._connections[broker_id] = Connection(self._loop, host, port, self.access)
+        return self._connections[broker_id]
+
+    def coordinator(self, key: str, kind: int) -> Connection:
+        """The connection to the broker that coordinates a group or a transactional id."""
+        connection = self._any()
+        version = connection.version(FindCoordinatorRequest, highest=3, lowest=1)
+        answer = connection.call(FindCoordinatorRequest(key=key, key_type=kind), version)
+        check(f"{self.access.alias} coordinator of {key}", answer.error_code)
+        self._addresses[answer.node_id] = (answer.host, answer.port)
+        return self.connection(answer.node_id)
+
+    def _any(self) -> Connection:
+        if self._bootstrap is None:
+            self._bootstrap = self._connect_to_someone()
+        return self._bootstrap
+
+    def _connect_to_someone(self) -> Connection:
+        servers = list(self.access.bootstrap_servers)
+        random.shuffle(servers)
+        failure: BrokerUnavailable | None = None
+        for server in servers:
+            host, port = server.rsplit(":", 1)
+            try:
+                return Connection(self._loop, host, int(port), self.access)
+            except BrokerUnavailable as error:
+                failure = error
+        assert failure is not None
+        raise failure

@@ -1,0 +1,61 @@
+"""Positions in MirrorMaker 2's own offsets topic, under its exact key bytes, so that either can go on for the other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kafka.partitioner.default import murmur2
+
+from heliograph.model import Position, TopicPartition
+
+_CONNECTOR = "MirrorSourceConnector"
+
+
+def encode_key(cluster: str, source: TopicPartition) -> bytes:
+    """The key that Kafka Connect gives the position: its lookup compares bytes, so order and spacing matter."""
+    where = {"cluster": cluster, "partition": source.partition, "topic": source.topic}
+    return json.dumps([_CONNECTOR, where], separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def decode_key(key: bytes) -> tuple[str, TopicPartition] | None:
+    """The source cluster and partition that a key names; None when the key is another connector's."""
+    try:
+        connector, where = json.loads(key)
+        if connector == _CONNECTOR:
+            return where["cluster"], TopicPartition(where["topic"], int(where["partition"]))
+    except (ValueError, TypeError, KeyError):
+        pass
+    return None
+
+
+def encode_value(position: Position) -> bytes:
+    """Flat fields only: MirrorMaker 2 reads `offset`, ignores other plain values, and stumbles over nested ones."""
+    fields: dict[str, Any] = {"offset": position.offset}
+    if position.target_offset >= 0:
+        fields["targetOffset"] = position.target_offset
+    if position.topic_id:
+        fields["topicId"] = position.topic_id
+    if position.leader_epoch >= 0:
+        fields["leaderEpoch"] = position.leader_epoch
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def decode_value(value: bytes | None) -> Position | None:
+    """A position that we or MirrorMaker 2 wrote; None for a deleted one."""
+    if not value:
+        return None
+    fields = json.loads(value)
+    if not fields:
+        return None
+    return Position(
+        int(fields["offset"]),
+        int(fields.get("targetOffset", -1)),
+        str(fields.get("topicId", "")),
+        int(fields.get("leaderEpoch", -1)),
+    )
+
+
+def partition_for(key: bytes, partition_count: int) -> int:
+    """The partition of the offsets topic where Java's default partitioner puts a key."""
+    return int(murmur2(key) & 0x7FFFFFFF) % partition_count

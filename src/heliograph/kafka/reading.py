@@ -1,0 +1,109 @@
+"""Reads small topics (positions, ledger) up to their end, committed records only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from uuid import UUID
+
+from kafka.protocol.consumer import ListOffsetsRequest
+
+from heliograph.errors import BrokerUnavailable
+from heliograph.kafka import batches, fetching, records
+from heliograph.kafka.aborted import AbortedTransactions
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchSession
+from heliograph.kafka.network import Network, check
+from heliograph.kafka.records import Record
+
+EARLIEST, LATEST = -2, -1
+
+
+def list_offsets(network: Network, topic: str, partitions: Mapping[int, int], isolation: int = 0) -> dict[int, int]:
+    """For each partition the offset that a timestamp stands for (`EARLIEST`, `LATEST` or a time); -1 when none."""
+    by_leader: dict[int, list[int]] = {}
+    for partition in partitions:
+        by_leader.setdefault(network.leader(topic, partition).broker_id, []).append(partition)
+    found: dict[int, int] = {}
+    for broker_id, members in by_leader.items():
+        connection = network.connection(broker_id)
+        version = connection.version(ListOffsetsRequest, highest=7, lowest=2)
+        partition_class = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+        asked = [partition_class(partition_index=p, current_leader_epoch=-1, timestamp=partitions[p]) for p in members]
+        topics = [ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=asked)]
+        answer = connection.call(ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics), version)
+        for item in answer.topics[0].partitions:
+            check(f"{network.access.alias} {topic}-{item.partition_index}", item.error_code)
+            found[item.partition_index] = item.offset
+    return found
+
+
+def read_to_end(
+    loop: Loop, network: Network, topic: str, starts: Mapping[int, int], patience: float = 60
+) -> Iterator[tuple[int, Record]]:
+    """All committed records from the given offsets to the ends seen now, with their partitions.
+
+    An open transaction of somebody else can hide committed records behind it, so this waits until every partition is
+    readable up to the end that was seen at the start: what was committed before the call is never missed.
+    """
+    ends = list_offsets(network, topic, dict.fromkeys(starts, LATEST))
+    waiting = {partition: start for partition, start in starts.items() if start < ends[partition]}
+    by_leader: dict[int, list[int]] = {}
+    for partition in waiting:
+        by_leader.setdefault(network.leader(topic, partition).broker_id, []).append(partition)
+    for broker_id, members in by_leader.items():
+        points = [
+            FetchPoint(topic, network.topic_id(topic), partition, waiting[partition]) for partition in members
+        ]
+        yield from _Reader(loop, network, broker_id, points).read({p: ends[p] for p in members}, patience)
+
+
+class _Reader:
+    """Reads some partitions from one broker."""
+
+    def __init__(self, loop: Loop, network: Network, broker_id: int, points: list[FetchPoint]) -> None:
+        self._loop = loop
+        self._alias = network.access.alias
+        self._connection = network.connection(broker_id)
+        version = self._connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
+        if any(point.topic_id == UUID(int=0) for point in points):
+            version = fetching.LOWEST_VERSION
+        self._session = FetchSession(version, FetchLimits(max_wait_ms=100))
+        self._points = points
+        self._aborted = {point.partition: AbortedTransactions() for point in points}
+        for point in points:
+            self._session.add(point)
+
+    def read(self, ends: Mapping[int, int], patience: float) -> Iterator[tuple[int, Record]]:
+        deadline = time.monotonic() + patience
+        while any(point.offset < ends[point.partition] for point in self._points):
+            if time.monotonic() > deadline:
+                late = next(point for point in self._points if point.offset < ends[point.partition])
+                raise BrokerUnavailable(
+                    f"{self._alias} {late.topic}-{late.partition}: an open transaction hides offset {late.offset} and later"
+                )
+            for fetched in self._fetch():
+                check(f"{self._alias} {fetched.point.topic}-{fetched.point.partition}", fetched.error_code)
+                yield from self._records(fetched)
+
+    def _fetch(self) -> list[fetching.Fetched]:
+        results: list[fetching.FetchResult] = []
+        session = self._session
+        self._connection.send(
+            fetching.API_KEY, session.version, True, [session.encode()], lambda body: results.append(session.decode(body))
+        )
+        self._loop.run_until(lambda: bool(results))
+        return results[0].partitions
+
+    def _records(self, fetched: fetching.Fetched) -> Iterator[tuple[int, Record]]:
+        point = fetched.point
+        aborted = self._aborted[point.partition]
+        aborted.announce(fetched.aborted)
+        for magic, batch in batches.split(fetched.records):
+            header = batches.read_header(batch)
+            if not aborted.hides(batch, header):
+                for record in records.decode(magic, batch):
+                    if record.offset >= point.offset:
+                        yield point.partition, record
+            point.offset = header.last_offset + 1
+        self._session.moved(point)

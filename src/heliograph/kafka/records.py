@@ -1,0 +1,47 @@
+"""Records inside batches, decoded and encoded where a batch cannot be copied as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+from aiokafka.record.legacy_records import LegacyRecordBatch
+
+from heliograph.kafka.batches import ProducerStamp
+
+_UNLIMITED = 1 << 31
+
+
+class Record(NamedTuple):
+    """One record as its producer wrote it."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+
+def decode(magic: int, batch: memoryview) -> Iterator[Record]:
+    """The records of one batch. Where the broker set the time of the whole batch, each record carries it."""
+    opened = DefaultRecordBatch(bytes(batch)) if magic >= 2 else LegacyRecordBatch(bytes(batch), magic)
+    for record in opened:
+        timestamp = -1 if record.timestamp is None else record.timestamp
+        yield Record(record.offset, timestamp, record.key, record.value, record.headers)
+
+
+def encode(records: Iterable[Record], stamp: ProducerStamp, sequence: int, compression: int = 0) -> bytearray:
+    """One batch of the given records, in order, with offsets from 0."""
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=compression,
+        is_transactional=int(stamp.is_transactional),
+        producer_id=stamp.producer_id,
+        producer_epoch=stamp.epoch,
+        base_sequence=sequence,
+        batch_size=_UNLIMITED,
+    )
+    for offset, record in enumerate(records):
+        builder.append(offset, record.timestamp, record.key, record.value, list(record.headers))
+    return bytearray(builder.build())

@@ -1,0 +1,124 @@
+"""A transactional producer's life: fence the predecessor, join partitions, commit or abort."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from enum import Enum
+
+from kafka.protocol.producer import AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest
+
+from heliograph.errors import BrokerRefused, BrokerUnavailable, Fenced
+from heliograph.kafka.batches import ProducerStamp
+from heliograph.kafka.network import TRANSACTION, Network, error_name
+from heliograph.model import TopicPartition
+
+
+class _Code(Enum):
+    """The broker's answers that mean something special here."""
+
+    COORDINATOR_LOADING = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    UNKNOWN_TOPIC = 3
+    INVALID_PRODUCER_EPOCH = 47
+    CONCURRENT_TRANSACTIONS = 51
+    PRODUCER_FENCED = 90
+
+
+_WAIT = {_Code.COORDINATOR_LOADING.value, _Code.CONCURRENT_TRANSACTIONS.value, _Code.COORDINATOR_NOT_AVAILABLE.value}
+_FENCED = {_Code.INVALID_PRODUCER_EPOCH.value, _Code.PRODUCER_FENCED.value}
+_PATIENCE_SECONDS = 30.0
+
+
+class TransactionalProducer:
+    """One transactional id. Creating it ends what a predecessor with the same id left open, and locks it out."""
+
+    def __init__(self, network: Network, transactional_id: str, timeout_ms: int) -> None:
+        self.transactional_id = transactional_id
+        self._network = network
+        self._coordinator = network.coordinator(transactional_id, TRANSACTION)
+        self.stamp = self._initialise(timeout_ms)
+        self.joined: set[TopicPartition] = set()
+
+    def join(self, partitions: Collection[TopicPartition]) -> None:
+        """Make partitions part of the current transaction, before anything is written to them."""
+        missing = set(partitions) - self.joined
+        if not missing:
+            return
+        topics: dict[str, list[int]] = {}
+        for topic, partition in missing:
+            topics.setdefault(topic, []).append(partition)
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=self.transactional_id,
+            v3_and_below_producer_id=self.stamp.producer_id,
+            v3_and_below_producer_epoch=self.stamp.epoch,
+            v3_and_below_topics=[
+                AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=topic, partitions=numbers)
+                for topic, numbers in topics.items()
+            ],
+        )
+        self._ask("join", lambda: self._join_answer(request))
+        self.joined |= missing
+
+    def end(self, commit: bool) -> None:
+        """Commit or abort the current transaction."""
+        if not self.joined:
+            return
+        request = EndTxnRequest(
+            transactional_id=self.transactional_id,
+            producer_id=self.stamp.producer_id,
+            producer_epoch=self.stamp.epoch,
+            committed=commit,
+        )
+        version = self._coordinator.version(EndTxnRequest, highest=3)
+        self._ask("commit" if commit else "abort", lambda: int(self._coordinator.call(request, version).error_code))
+        self.joined = set()
+
+    def _initialise(self, timeout_ms: int) -> ProducerStamp:
+        request = InitProducerIdRequest(
+            transactional_id=self.transactional_id,
+            transaction_timeout_ms=timeout_ms,
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+        version = self._coordinator.version(InitProducerIdRequest, highest=4)
+        stamps = []
+
+        def answer() -> int:
+            response = self._coordinator.call(request, version)
+            stamps.append(ProducerStamp(response.producer_id, response.producer_epoch, is_transactional=True))
+            return int(response.error_code)
+
+        self._ask("initialise", answer)
+        return stamps[-1]
+
+    def _join_answer(self, request: AddPartitionsToTxnRequest) -> int:
+        version = self._coordinator.version(AddPartitionsToTxnRequest, highest=3)
+        response = self._coordinator.call(request, version)
+        codes = {
+            result.partition_error_code
+            for topic in response.results_by_topic_v3_and_below
+            for result in topic.results_by_partition
+        }
+        # One refused partition marks the others as "operation not attempted" (55); the real reason is the other code.
+        reasons = codes - {0, 55} or codes - {0}
+        return int(next(iter(reasons), 0))
+
+    def _ask(self, what: str, question: Callable[[], int]) -> None:
+        """Ask until the coordinator is ready to answer; every other error ends the attempt."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        pause = 0.001
+        while True:
+            code = question()
+            if not code:
+                return
+            where = f"{self._network.access.alias} transaction {self.transactional_id}: cannot {what}"
+            if code in _FENCED:
+                raise Fenced(f"{where}: another mirror has taken over ({error_name(code)})")
+            if code not in _WAIT:
+                raise BrokerRefused(where, code, error_name(code))
+            if time.monotonic() > deadline:
+                raise BrokerUnavailable(f"{where}: {error_name(code)} for {_PATIENCE_SECONDS:.0f} s")
+            time.sleep(pause)
+            pause = min(pause * 2, 0.1)

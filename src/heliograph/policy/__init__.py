@@ -1,0 +1,1 @@
+"""Which names topics get, which topics, groups and settings are mirrored, and where cycles lie: all pure."""
