@@ -12,6 +12,7 @@ HeliographError           1  something failed while running
 │   ├── BrokerRefused        the broker answered with an error code
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
 │   └── Fenced               another mirror has taken over this flow
+├── DriverGone            1  a lane has lost the process that planned it
 └── DifferenceFound       4  source and target differ
 """
 
@@ -93,6 +94,10 @@ class AuthenticationFailed(ClusterError):
 
 class Fenced(ClusterError):
     """A newer mirror owns the flow; this one must stop."""
+
+
+class DriverGone(HeliographError):
+    """The driver of a lane has ended, so the lane ends too."""
 
 
 class DifferenceFound(HeliographError):

@@ -79,9 +79,7 @@ def explain(
         return
     found = config.flow(flow)
     if found is None:
-        raise typer.BadParameter(
-            f"there is no flow {flow}; flows are {', '.join(f.name for f in config.flows)}"
-        )
+        raise typer.BadParameter(f"there is no flow {flow}; flows are {', '.join(f.name for f in config.flows)}")
     show(ExplainResult(config.file, explanation.explain_flow(found)), output)
 
 

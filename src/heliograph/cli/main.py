@@ -7,6 +7,10 @@ import sys
 import typer
 
 from heliograph.cli import config, output
+from heliograph.cli.check import check
+from heliograph.cli.demo import demo
+from heliograph.cli.plan import plan
+from heliograph.cli.run import run
 from heliograph.errors import HeliographError
 
 app = typer.Typer(
@@ -15,6 +19,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command()(demo)
+app.command()(run)
+app.command()(plan)
+app.command()(check)
 app.add_typer(config.app)
 
 

@@ -61,10 +61,6 @@ def show(result: Result, output: Format) -> None:
 def show_error(error: HeliographError) -> None:
     """Print an error for people: one line a problem, no traceback."""
     stderr = message_console()
-    lines = (
-        [str(problem) for problem in error.problems]
-        if isinstance(error, ConfigError)
-        else [f"error: {error}"]
-    )
+    lines = [str(problem) for problem in error.problems] if isinstance(error, ConfigError) else [f"error: {error}"]
     for line in lines:
         stderr.print(line, markup=False)

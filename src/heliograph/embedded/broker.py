@@ -7,26 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heliograph.embedded.child import ChildProcess
+import javaproperties
 
-_LOGGING = """status=error
-rootLogger.level=info
-rootLogger.appenderRef.out.ref=out
-appender.out.type=Console
-appender.out.name=out
-appender.out.layout.type=PatternLayout
-appender.out.layout.pattern=[%d] %p %m (%c)%n
-"""
+from heliograph.embedded.child import ChildProcess
+from heliograph.embedded.jvm import Jvm
+
+_CONTROLLER = "CONTROLLER"
 
 # A single machine has no replicas to wait for, and nobody there wants to wait for a first rebalance.
 _SMALL_CLUSTER_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "10",
     "transaction.state.log.num.partitions": "10",
+    "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.min.isr": "1",
     "log.segment.bytes": str(256 * 1024 * 1024),
     "controlled.shutdown.enable": "true",
 }
+_REPLICATED = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 
 
 @dataclass(frozen=True)
@@ -61,43 +60,43 @@ class BrokerSpec:
 
     def properties(self) -> dict[str, str]:
         """The node's server.properties."""
-        clients = [listener for listener in self.listeners if listener.name != "CONTROLLER"]
-        mapping = ",".join(f"{listener.name}:{listener.protocol}" for listener in self.listeners)
-        copies = str(self.replication_factor)
-        properties = {
+        return {
             "process.roles": self.roles,
             "node.id": str(self.node_id),
             "controller.quorum.voters": self.quorum_voters,
-            "controller.listener.names": "CONTROLLER",
-            "listeners": ",".join(f"{listener.name}://{listener.address}" for listener in self.listeners),
-            "listener.security.protocol.map": mapping if "CONTROLLER" in mapping else f"{mapping},CONTROLLER:PLAINTEXT",
             "log.dirs": str(self.folder / "data"),
-            "offsets.topic.replication.factor": copies,
-            "transaction.state.log.replication.factor": copies,
-            "transaction.state.log.min.isr": "1",
-            "share.coordinator.state.topic.replication.factor": copies,
-            "share.coordinator.state.topic.min.isr": "1",
+            **{f"{topic}.replication.factor": str(self.replication_factor) for topic in _REPLICATED},
             **_SMALL_CLUSTER_SETTINGS,
+            **self._listener_properties(),
+            **self.settings,
+        }
+
+    def _listener_properties(self) -> dict[str, str]:
+        clients = [listener for listener in self.listeners if listener.name != _CONTROLLER]
+        protocols = {_CONTROLLER: "PLAINTEXT", **{each.name: each.protocol for each in self.listeners}}
+        properties = {
+            "controller.listener.names": _CONTROLLER,
+            "listeners": ",".join(f"{each.name}://{each.address}" for each in self.listeners),
+            "listener.security.protocol.map": ",".join(f"{name}:{how}" for name, how in protocols.items()),
         }
         if clients:
-            properties["advertised.listeners"] = ",".join(
-                f"{listener.name}://{listener.advertised or listener.address}" for listener in clients
-            )
             properties["inter.broker.listener.name"] = clients[0].name
+            properties["advertised.listeners"] = ",".join(
+                f"{each.name}://{each.advertised or each.address}" for each in clients
+            )
         for listener in self.listeners:
             prefix = f"listener.name.{listener.name.lower()}."
             properties.update({prefix + key: value for key, value in listener.settings.items()})
-        return {**properties, **self.settings}
+        return properties
 
 
 class Broker:
     """A node that can be started, stopped, killed and started again on the same data."""
 
-    def __init__(self, name: str, spec: BrokerSpec, java: Path, jars: Path) -> None:
+    def __init__(self, name: str, spec: BrokerSpec, jvm: Jvm) -> None:
         self.name = name
         self.spec = spec
-        self._java = java
-        self._jars = jars
+        self._jvm = jvm
         self._process: ChildProcess | None = None
 
     @property
@@ -116,20 +115,25 @@ class Broker:
         folder = self.spec.folder
         folder.mkdir(parents=True, exist_ok=True)
         server = folder / "server.properties"
-        server.write_text("".join(f"{key}={value}\n" for key, value in self.spec.properties().items()))
-        (folder / "log4j2.properties").write_text(_LOGGING)
-        serve = self._java_command("kafka.Kafka", str(server), heap=self.spec.heap)
-        command = serve if (folder / "data" / "meta.properties").exists() else self._format_then(serve, server)
+        server.write_text(javaproperties.dumps(self.spec.properties(), timestamp=False))
+        command = self._jvm.command(folder, "kafka.Kafka", str(server), heap=self.spec.heap)
+        if not (folder / "data" / "meta.properties").exists():
+            command = self._format_then(command, server)
         self._process = ChildProcess(self.name, command, self.log)
+
+    def begin_stop(self) -> None:
+        """Ask the node to end, if it was ever started; `stop` waits for it."""
+        if self._process is not None:
+            self._process.begin_stop()
+
+    def stop(self) -> None:
+        """End the node, if it was ever started."""
+        if self._process is not None:
+            self._process.stop()
 
     def _format_then(self, serve: list[str], server: Path) -> list[str]:
         arguments = ["format", "--cluster-id", self.spec.cluster_id, "--config", str(server)]
-        format_storage = self._java_command("kafka.tools.StorageTool", *arguments, heap="128m")
+        format_storage = self._jvm.command(
+            self.spec.folder, "kafka.tools.StorageTool", *arguments, heap="128m"
+        )
         return ["/bin/sh", "-c", f"{shlex.join(format_storage)} && exec {shlex.join(serve)}"]
-
-    def _java_command(self, main_class: str, *arguments: str, heap: str) -> list[str]:
-        return [
-            str(self._java), f"-Xmx{heap}", f"-Xms{heap}", "-XX:+UseG1GC", "-Djava.awt.headless=true",
-            f"-Dlog4j2.configurationFile={self.spec.folder / 'log4j2.properties'}",
-            "-cp", f"{self._jars}/*", main_class, *arguments,
-        ]  # fmt: skip

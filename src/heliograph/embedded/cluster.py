@@ -7,15 +7,15 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from heliograph.embedded.broker import Broker, BrokerSpec, Listener
-from heliograph.embedded.jars import fetch_jars
+from heliograph.embedded.jvm import Jvm
 from heliograph.embedded.ports import free_ports
-from heliograph.java import ensure_java
 from heliograph.kafka.probe import count_brokers
 
 _CONTROLLER_NODE = 100
@@ -25,9 +25,9 @@ _CONTROLLER_NODE = 100
 class ClusterSpec:
     """What a cluster should look like.
 
-    The first listener of every broker is a plain one called PLAINTEXT, which the brokers themselves use; `listeners`
-    adds others, e.g. with TLS or SASL. With `separate_controller`, every broker can be killed without losing the
-    controller.
+    The first listener of every broker is a plain one called PLAINTEXT, which the brokers themselves use;
+    `listeners` adds others, e.g. with TLS or SASL. With `separate_controller`, every broker can be killed
+    without losing the controller.
     """
 
     alias: str
@@ -44,11 +44,10 @@ class EmbeddedCluster:
 
     def __init__(self, spec: ClusterSpec) -> None:
         self.spec = spec
+        jvm = Jvm.prepare()
         self._is_temporary = spec.folder is None
         self.folder = spec.folder or Path(tempfile.mkdtemp(prefix=f"heliograph-{spec.alias}-"))
-        nodes = self._plan_nodes()
-        java, jars = ensure_java(), fetch_jars()
-        self.nodes = [Broker(f"{spec.alias}-{node.node_id}", node, java, jars) for node in nodes]
+        self.nodes = [Broker(f"{spec.alias}-{node.node_id}", node, jvm) for node in self._plan_nodes()]
         self.brokers = [node for node in self.nodes if "broker" in node.spec.roles]
 
     @property
@@ -76,23 +75,29 @@ class EmbeddedCluster:
             node.start()
 
     def wait_until_ready(self, timeout: float = 60) -> None:
-        """Wait until the metadata names every broker."""
-        everyone = len(self.brokers)
+        """Wait until every broker answers and names all the others."""
         for broker in self.brokers:
-            address = broker.spec.listeners[0].address
-            broker.process.wait_until(lambda address=address: count_brokers(address) == everyone, timeout)  # type: ignore[misc]
+            broker.process.wait_until(partial(self._is_complete_for, broker), timeout)
 
     def start(self) -> None:
-        """Start the cluster and wait until it answers."""
-        self.begin_start()
-        self.wait_until_ready()
+        """Start the cluster and wait until it answers; a failed start leaves nothing running."""
+        try:
+            self.begin_start()
+            self.wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def begin_stop(self) -> None:
+        """Ask all processes to end without waiting for them."""
+        for node in self.nodes:
+            node.begin_stop()
 
     def stop(self) -> None:
-        """Stop all processes; delete the data unless the caller named the folder."""
-        for node in self.nodes:
-            node.process.begin_stop()
+        """Stop all processes; delete data and logs unless the caller named the folder."""
+        self.begin_stop()
         for node in reversed(self.nodes):
-            node.process.stop()
+            node.stop()
         if self._is_temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -100,8 +105,15 @@ class EmbeddedCluster:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
+
+    def _is_complete_for(self, broker: Broker) -> bool:
+        for node in self.nodes:
+            node.process.ensure_running()
+        return count_brokers(broker.spec.listeners[0].address) == len(self.brokers)
 
     def _plan_nodes(self) -> list[BrokerSpec]:
         spec = self.spec
@@ -114,20 +126,21 @@ class EmbeddedCluster:
         cluster_id = self._cluster_id()
 
         def node_spec(node: int) -> BrokerSpec:
-            roles = [role for role, nodes in (("broker", brokers), ("controller", controllers)) if node in nodes]
-            listeners = [replace(listener, port=listener.port or next(ports)) for listener in own if node in brokers]
+            groups = {"broker": brokers, "controller": controllers}
+            roles = [role for role, nodes in groups.items() if node in nodes]
+            listeners = [replace(each, port=each.port or next(ports)) for each in own if node in brokers]
             if node in controllers:
                 listeners.append(Listener("CONTROLLER", port=controller_ports[node]))
             return BrokerSpec(
                 node_id=node, roles=",".join(roles), cluster_id=cluster_id, quorum_voters=voters,
-                listeners=listeners, folder=self.folder / f"node-{node}", replication_factor=min(spec.brokers, 3),
-                settings=spec.settings, heap=spec.heap,
+                listeners=listeners, folder=self.folder / f"node-{node}",
+                replication_factor=min(spec.brokers, 3), settings=spec.settings, heap=spec.heap,
             )  # fmt: skip
 
         return [node_spec(node) for node in dict.fromkeys([*controllers, *brokers])]
 
     def _ports(self, count: int) -> list[int]:
-        """The ports of an earlier run on the same folder, so that clients find the cluster again; else free ones."""
+        """Those of an earlier run in the same folder, where clients look for the cluster, or free ones."""
         remembered = self.folder / "ports"
         if remembered.exists():
             ports = [int(port) for port in remembered.read_text().split()]
@@ -142,21 +155,37 @@ class EmbeddedCluster:
         remembered = self.folder / "cluster-id"
         if not remembered.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            remembered.write_text(base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="))
+            remembered.write_text(new_cluster_id())
         return remembered.read_text()
 
 
+def new_cluster_id() -> str:
+    """A fresh id in Kafka's form; never with a leading "-", which Kafka's tools would take for an option."""
+    while True:
+        drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not drawn.startswith("-"):
+            return drawn
+
+
 @contextmanager
-def running_clusters(*specs: ClusterSpec, say: Callable[[str], None] = lambda _: None) -> Iterator[list[EmbeddedCluster]]:
-    """Several clusters started side by side, and stopped together."""
-    clusters = [EmbeddedCluster(spec) for spec in specs]
-    try:
+def running_clusters(
+    *specs: ClusterSpec, say: Callable[[str], None] = lambda _: None
+) -> Iterator[list[EmbeddedCluster]]:
+    """Several clusters started side by side, and stopped together, also when one of them cannot start."""
+    with ExitStack() as on_exit:
+        clusters: list[EmbeddedCluster] = []
+        for spec in specs:
+            clusters.append(EmbeddedCluster(spec))
+            on_exit.callback(clusters[-1].stop)
+        on_exit.callback(_begin_stop, clusters)
         for cluster in clusters:
             cluster.begin_start()
         for cluster in clusters:
             cluster.wait_until_ready()
             say(f"cluster {cluster.alias} is ready at {cluster.bootstrap_servers}")
         yield clusters
-    finally:
-        for cluster in clusters:
-            cluster.stop()
+
+
+def _begin_stop(clusters: Sequence[EmbeddedCluster]) -> None:
+    for cluster in clusters:
+        cluster.begin_stop()

@@ -6,22 +6,20 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
 from importlib import resources, util
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 from heliograph.errors import DownloadFailed
 from heliograph.java import ensure_java
 
 Progress = Callable[[int, int], None]
 
-# usepoms=false: the lock names every jar, so no metadata has to be read; this makes the download three times faster.
-_SETTINGS = """<ivysettings><settings defaultResolver="central"/><resolvers>
-<ibiblio name="central" m2compatible="true" usepoms="false" useMavenMetadata="false"/>
-</resolvers></ivysettings>"""
+REPOSITORY_VARIABLE = "HELIOGRAPH_MAVEN_REPOSITORY"
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,12 @@ class Jar:
 
 def locked_jars() -> tuple[Jar, ...]:
     """The jars that the lock file names."""
-    lines = resources.files(__package__).joinpath("jars.lock").read_text().splitlines()
-    return tuple(_parse(line) for line in lines if line and not line.startswith("#"))
+    return parse_lock(resources.files(__package__).joinpath("jars.lock").read_text())
+
+
+def parse_lock(text: str) -> tuple[Jar, ...]:
+    """The jars of a lock file's text: one per line, as `organisation:name:version sha256`."""
+    return tuple(_parse(line) for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def kafka_version() -> str:
@@ -57,14 +59,22 @@ def cache_folder() -> Path:
 
 
 def fetch_jars(progress: Progress = lambda _done, _total: None) -> Path:
-    """The folder that holds all locked jars; downloads what is missing and checks every download."""
+    """The folder that holds all locked jars; downloads what is missing and checks every download.
+
+    They come from the central Maven repository, or from the mirror that HELIOGRAPH_MAVEN_REPOSITORY names.
+    """
     folder = cache_folder() / f"kafka-{kafka_version()}" / "jars"
+    fetch_into(folder, locked_jars(), progress)
+    return folder
+
+
+def fetch_into(folder: Path, jars: Sequence[Jar], progress: Progress = lambda _done, _total: None) -> None:
+    """Download those of the jars that the folder does not hold yet; all or none of them arrive there."""
     folder.mkdir(parents=True, exist_ok=True)
     with _lock(folder):
-        missing = [jar for jar in locked_jars() if not (folder / jar.file_name).exists()]
+        missing = [jar for jar in jars if not (folder / jar.file_name).exists()]
         if missing:
             _download(missing, folder, progress)
-    return folder
 
 
 def _parse(line: str) -> Jar:
@@ -90,13 +100,15 @@ def _download(jars: list[Jar], folder: Path, progress: Progress) -> None:
             if not downloaded.exists():
                 raise DownloadFailed(_failure(jar, output))
             if hashlib.sha256(downloaded.read_bytes()).hexdigest() != jar.sha256:
-                raise DownloadFailed(f"{jar.file_name} was downloaded but its SHA-256 is not the one in jars.lock")
+                raise DownloadFailed(
+                    f"{jar.file_name} was downloaded but its SHA-256 is not the one in jars.lock"
+                )
         for jar in jars:
             (staging / jar.file_name).rename(folder / jar.file_name)
 
 
 def _run_resolver(jars: list[Jar], staging: Path, progress: Progress) -> list[str]:
-    (staging / "settings.xml").write_text(_SETTINGS)
+    (staging / "settings.xml").write_text(_ivy_settings())
     (staging / "ivy.xml").write_text(_ivy_module(jars))
     command = [
         str(ensure_java()), "-jar", str(_ivy_jar()),
@@ -115,9 +127,21 @@ def _run_resolver(jars: list[Jar], staging: Path, progress: Progress) -> list[st
     return output
 
 
+def _ivy_settings() -> str:
+    mirror = os.environ.get(REPOSITORY_VARIABLE)
+    root = f"root={quoteattr(mirror)}" if mirror else ""
+    # The lock names every jar, so no metadata has to be read; this makes the download three times faster.
+    return (
+        '<ivysettings><settings defaultResolver="maven"/><resolvers>'
+        f'<ibiblio name="maven" m2compatible="true" usepoms="false" useMavenMetadata="false" {root}/>'
+        "</resolvers></ivysettings>"
+    )
+
+
 def _ivy_module(jars: list[Jar]) -> str:
     dependencies = "".join(
-        f'<dependency org="{jar.organisation}" name="{jar.name}" rev="{jar.version}" transitive="false"/>' for jar in jars
+        f'<dependency org="{jar.organisation}" name="{jar.name}" rev="{jar.version}" transitive="false"/>'
+        for jar in jars
     )
     return (
         '<ivy-module version="2.0"><info organisation="heliograph" module="embedded"/>'

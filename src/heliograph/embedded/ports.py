@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import socket
 
-# Below the range that systems hand to outgoing connections, so that no client takes a port before its server is up.
+# Below the range that systems hand to outgoing connections, so that no client takes a port before its server
+# is up.
 _RANGE = range(20_000, 32_000)
 
 

@@ -40,7 +40,12 @@ class PartitionCopy:
     """Copies one source partition to one target partition."""
 
     def __init__(
-        self, assignment: Assignment, point: FetchPoint, target: TargetPartition, outgoing: Outgoing, stamp: ProducerStamp
+        self,
+        assignment: Assignment,
+        point: FetchPoint,
+        target: TargetPartition,
+        outgoing: Outgoing,
+        stamp: ProducerStamp,
     ) -> None:
         self.assignment = assignment
         self.point = point

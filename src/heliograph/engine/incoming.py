@@ -44,7 +44,10 @@ class SourceBroker:
     """Fetches from one broker: one request at a time, as long as a buffer is free."""
 
     def __init__(
-        self, connection: Connection, limits: FetchLimits, on_result: Callable[[SourceBroker, FetchResult, FetchBuffer], None]
+        self,
+        connection: Connection,
+        limits: FetchLimits,
+        on_result: Callable[[SourceBroker, FetchResult, FetchBuffer], None],
     ) -> None:
         self._connection = connection
         self._on_result = on_result

@@ -47,7 +47,12 @@ class Lane:
     """Copies the partitions of a plan from one cluster to another."""
 
     def __init__(
-        self, plan: LanePlan, source: Access, target: Access, settings: LaneSettings, should_end: Callable[[], bool]
+        self,
+        plan: LanePlan,
+        source: Access,
+        target: Access,
+        settings: LaneSettings,
+        should_end: Callable[[], bool],
     ) -> None:
         self._plan = plan
         self._access = (source, target)
@@ -130,14 +135,7 @@ class _LaneSession:
         plan = self._plan
         current = dict(plan.positions)
         for _, record in reading.read_to_end(self._loop, self._target, plan.offsets_topic, plan.offsets_read_to):
-            key = positions.decode_key(record.key or b"")
-            if key is None or key[0] != self._source.access.alias:
-                continue
-            position = positions.decode_value(record.value)
-            if position is None:
-                current.pop(key[1], None)
-            else:
-                current[key[1]] = position
+            positions.apply(current, self._source.access.alias, record.key, record.value)
         return current
 
     def _begin_at(self, known: dict[TopicPartition, Position]) -> None:
@@ -227,13 +225,13 @@ class _LaneSession:
         """End the transaction: 1 all answers in, 2 positions and ledger entry, 3 commit. The order is the guarantee."""
         self._loop.run_until(lambda: not self._outgoing.has_in_flight)
         finished = [copy.take_progress() for copy in self._touched.values() if copy.has_moved]
-        waiting = {where: copy for where, copy in self._touched.items() if copy.has_queued}
+        # Set before the steps that wait for answers: what is fetched meanwhile is touched for the next transaction.
+        self._touched = {where: copy for where, copy in self._touched.items() if copy.has_queued}
         entry = self._ledger_entry([progress for progress, _ in finished])
         if finished:
             self._write_bookkeeping(finished, entry)
         self._producer.end(commit=True)
-        self._touched = waiting
-        self._began = time.monotonic() if waiting else None
+        self._began = time.monotonic() if self._touched else None
         return entry
 
     def _write_bookkeeping(self, finished: list[tuple[PartitionProgress, Position]], entry: LedgerEntry) -> None:

@@ -122,7 +122,11 @@ class Outgoing:
         timeout_ms = self._network.access.request_timeout_ms
         body = producing.encode(chosen, self._transactional_id, self._acks, timeout_ms)
         connection.send(
-            producing.API_KEY, version, True, body, lambda answer: self._answered(broker_id, answer, callbacks, size)
+            producing.API_KEY,
+            version,
+            True,
+            body,
+            lambda answer: self._answered(broker_id, answer, callbacks, size),
         )
 
     def _answered(

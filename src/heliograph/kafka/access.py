@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kafka.net.sasl import get_sasl_mechanism
 from kafka.net.sasl.abc import SaslMechanism
 
+from heliograph.config.cluster import ClusterConfig
+from heliograph.config.jaas import OAuthCredentials
+from heliograph.config.option import Value
 from heliograph.config.secret import Secret
+from heliograph.config.security import Security
 from heliograph.config.stores import TlsSettings, ssl_context
+from heliograph.kafka.oauth import OAuthGrant, token_source
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,7 @@ class Credentials:
     mechanism: str
     username: str = ""
     password: Secret = field(default_factory=lambda: Secret(""))
+    grant: OAuthGrant | None = None
 
 
 @dataclass(frozen=True)
@@ -67,9 +73,57 @@ class Access:
 
     def _sasl_settings(self) -> dict[str, object]:
         assert self.credentials is not None
-        return {
+        settings: dict[str, object] = {
             "security_protocol": self.security_protocol,
             "sasl_mechanism": self.credentials.mechanism,
+        }
+        if self.credentials.grant:
+            return settings | {"sasl_oauth_token_provider": token_source(self.credentials.grant)}
+        return settings | {
             "sasl_plain_username": self.credentials.username,
             "sasl_plain_password": self.credentials.password.reveal(),
         }
+
+
+def access_for(cluster: ClusterConfig, role: str) -> Access:
+    """What a client in a role (`consumer`, `producer` or `admin`) needs to reach a cluster of the file."""
+    settings = cluster.client_settings(role)
+    security = cluster.clients[role].security
+    names = (settings["client.id"], "heliograph", role)
+    return Access(
+        cluster.alias,
+        tuple(server.rpartition("//")[2] for server in cluster.bootstrap_servers),
+        security.tls,
+        _credentials(security, settings),
+        client_id="|".join(str(name) for name in names if name),
+        client_rack=str(settings.get("client.rack") or ""),
+        request_timeout_ms=_number(settings["request.timeout.ms"]),
+    )
+
+
+def _credentials(security: Security, settings: Mapping[str, Value]) -> Credentials | None:
+    if security.mechanism is None or security.login is None:
+        return None
+    login = security.login.credentials
+    if isinstance(login, OAuthCredentials):
+        return Credentials(security.mechanism, login.client_id or "", grant=_grant(login, settings))
+    return Credentials(security.mechanism, login.username, login.password)
+
+
+def _grant(login: OAuthCredentials, settings: Mapping[str, Value]) -> OAuthGrant:
+    patience = settings["sasl.login.read.timeout.ms"] or settings["sasl.login.connect.timeout.ms"]
+    return OAuthGrant(
+        endpoint=str(settings["sasl.oauthbearer.token.endpoint.url"] or ""),
+        client_id=login.client_id or "",
+        client_secret=login.client_secret or Secret(""),
+        scope=login.scope or "",
+        extensions=tuple(login.extensions.items()),
+        url_encodes_header=settings["sasl.oauthbearer.header.urlencode"] is True,
+        timeout=_number(patience) / 1000 if patience else OAuthGrant.timeout,
+        renew_after=float(str(settings["sasl.login.refresh.window.factor"])),
+    )
+
+
+def _number(value: Value) -> int:
+    assert isinstance(value, int)
+    return value

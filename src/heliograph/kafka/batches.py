@@ -67,7 +67,9 @@ class BatchHeader(NamedTuple):
     @property
     def can_be_copied(self) -> bool:
         """Whether a broker takes the batch as it is: no holes, times set by the producer, nothing it would refuse."""
-        return self.record_count == self.last_offset_delta + 1 and not self.attributes & (LOG_APPEND_TIME | DELETE_HORIZON)
+        return self.record_count == self.last_offset_delta + 1 and not self.attributes & (
+            LOG_APPEND_TIME | DELETE_HORIZON
+        )
 
 
 class OldFormatBatch(NamedTuple):

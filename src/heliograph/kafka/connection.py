@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.api_message import ApiMessage
-from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from heliograph.errors import AuthenticationFailed, BrokerUnavailable
@@ -82,7 +83,9 @@ class Connection:
         return wrapped
 
     def _introduce(self, host: str) -> None:
-        answer = self.call(ApiVersionsRequest(client_software_name="heliograph", client_software_version="0"), version=3)
+        answer = self.call(
+            ApiVersionsRequest(client_software_name="heliograph", client_software_version="0"), version=3
+        )
         self._versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
         self.features = {item.name: item.max_version_level for item in answer.finalized_features or []}
         mechanism = self._access.sasl(host)
@@ -91,7 +94,9 @@ class Connection:
         name = self._access.credentials.mechanism if self._access.credentials else ""
         handshake = self.call(SaslHandshakeRequest(mechanism=name), version=1)
         if handshake.error_code:
-            raise AuthenticationFailed(f"{self.name}: does not offer SASL {name}, only {', '.join(handshake.mechanisms)}")
+            raise AuthenticationFailed(
+                f"{self.name}: does not offer SASL {name}, only {', '.join(handshake.mechanisms)}"
+            )
         while not mechanism.is_done():
             reply = self.call(SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes()), version=1)
             if reply.error_code:
@@ -106,7 +111,9 @@ class Connection:
         oldest, newest = self._versions.get(key, (0, -1))
         chosen = min(newest, highest)
         if chosen < max(oldest, lowest):
-            raise BrokerUnavailable(f"{self.name}: speaks versions {oldest} to {newest} of request {key}, {lowest} is needed")
+            raise BrokerUnavailable(
+                f"{self.name}: speaks versions {oldest} to {newest} of request {key}, {lowest} is needed"
+            )
         return chosen
 
     def call(self, request: ApiMessage, version: int | None = None, timeout: float | None = None) -> Any:
@@ -122,9 +129,11 @@ class Connection:
     ) -> None:
         """Send one request of the client library's classes; the handler gets the decoded answer later."""
         flexible = request.flexible_version_q(version)
-        response_class = _response_class(request)
+        response_class = RequestHeader(
+            request_api_key=request.API_KEY, request_api_version=version
+        ).get_response_class()
         # The response header of ApiVersions is never flexible: old brokers must be able to answer.
-        skip = 5 if flexible and response_class is not ApiVersionsResponse else 4
+        skip = 5 if flexible and not isinstance(request, ApiVersionsRequest) else 4
         self.send(
             request.API_KEY, version, flexible, [request.encode(version=version)],
             lambda body: handler(response_class.decode(body[skip:], version=version)), timeout=timeout,
@@ -305,9 +314,3 @@ class Loop:
         for key in list(self._selector.get_map().values()):
             key.data.close()
         self._selector.close()
-
-
-def _response_class(request: ApiMessage) -> Any:
-    from kafka.protocol.api_header import ResponseClassRegistry
-
-    return ResponseClassRegistry._response_class_registry[request.API_KEY]  # noqa: SLF001

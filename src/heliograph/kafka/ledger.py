@@ -41,7 +41,9 @@ def decode_entry(value: bytes) -> LedgerEntry | None:
 
 def encode_owner(flow: str, owner: str, now_ms: int) -> bytes:
     """The record with which a mirror takes over a flow."""
-    return json.dumps({"kind": "owner", "flow": flow, "owner": owner, "writtenAt": now_ms}, separators=(",", ":")).encode()
+    return json.dumps(
+        {"kind": "owner", "flow": flow, "owner": owner, "writtenAt": now_ms}, separators=(",", ":")
+    ).encode()
 
 
 def decode_owner(value: bytes) -> str | None:

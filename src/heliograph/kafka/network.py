@@ -13,8 +13,10 @@ from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Connection, Loop
+from heliograph.kafka.patience import Patience
 
 GROUP, TRANSACTION = 0, 1
+_COORDINATOR_NOT_AVAILABLE = 15
 
 
 def check(where: str, error_code: int) -> None:
@@ -71,6 +73,10 @@ class Network:
             raise BrokerUnavailable(f"{self.access.alias} {topic}-{partition}: has no leader")
         return leader
 
+    def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic."""
+        return sorted(partition for name, partition in self._leaders if name == topic)
+
     def topic_id(self, topic: str) -> UUID:
         """The id of a topic, which tells a re-created topic from the old one."""
         return self._topic_ids[topic]
@@ -88,7 +94,12 @@ class Network:
         """The connection to the broker that coordinates a group or a transactional id."""
         connection = self._any()
         version = connection.version(FindCoordinatorRequest, highest=3, lowest=1)
-        answer = connection.call(FindCoordinatorRequest(key=key, key_type=kind), version)
+        patience = Patience()
+        while True:
+            answer = connection.call(FindCoordinatorRequest(key=key, key_type=kind), version)
+            # On a new cluster the first question makes the broker create its coordinator's topic.
+            if answer.error_code != _COORDINATOR_NOT_AVAILABLE or not patience.wait():
+                break
         check(f"{self.access.alias} coordinator of {key}", answer.error_code)
         self._addresses[answer.node_id] = (answer.host, answer.port)
         return self.connection(answer.node_id)

@@ -56,6 +56,18 @@ def decode_value(value: bytes | None) -> Position | None:
     )
 
 
+def apply(known: dict[TopicPartition, Position], cluster: str, key: bytes | None, value: bytes | None) -> None:
+    """Take one record of the offsets topic into a map of positions; records of others are passed over."""
+    named = decode_key(key or b"")
+    if named is None or named[0] != cluster:
+        return
+    position = decode_value(value)
+    if position is None:
+        known.pop(named[1], None)
+    else:
+        known[named[1]] = position
+
+
 def partition_for(key: bytes, partition_count: int) -> int:
     """The partition of the offsets topic where Java's default partitioner puts a key."""
     return int(murmur2(key) & 0x7FFFFFFF) % partition_count

@@ -52,9 +52,7 @@ def read_to_end(
     for partition in waiting:
         by_leader.setdefault(network.leader(topic, partition).broker_id, []).append(partition)
     for broker_id, members in by_leader.items():
-        points = [
-            FetchPoint(topic, network.topic_id(topic), partition, waiting[partition]) for partition in members
-        ]
+        points = [FetchPoint(topic, network.topic_id(topic), partition, waiting[partition]) for partition in members]
         yield from _Reader(loop, network, broker_id, points).read({p: ends[p] for p in members}, patience)
 
 
@@ -90,7 +88,11 @@ class _Reader:
         results: list[fetching.FetchResult] = []
         session = self._session
         self._connection.send(
-            fetching.API_KEY, session.version, True, [session.encode()], lambda body: results.append(session.decode(body))
+            fetching.API_KEY,
+            session.version,
+            True,
+            [session.encode()],
+            lambda body: results.append(session.decode(body)),
         )
         self._loop.run_until(lambda: bool(results))
         return results[0].partitions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 from enum import Enum
 
@@ -11,6 +10,7 @@ from kafka.protocol.producer import AddPartitionsToTxnRequest, EndTxnRequest, In
 from heliograph.errors import BrokerRefused, BrokerUnavailable, Fenced
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.network import TRANSACTION, Network, error_name
+from heliograph.kafka.patience import Patience
 from heliograph.model import TopicPartition
 
 
@@ -20,15 +20,18 @@ class _Code(Enum):
     COORDINATOR_LOADING = 14
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
-    UNKNOWN_TOPIC = 3
     INVALID_PRODUCER_EPOCH = 47
     CONCURRENT_TRANSACTIONS = 51
     PRODUCER_FENCED = 90
 
 
-_WAIT = {_Code.COORDINATOR_LOADING.value, _Code.CONCURRENT_TRANSACTIONS.value, _Code.COORDINATOR_NOT_AVAILABLE.value}
+_WAIT = {
+    _Code.COORDINATOR_LOADING.value,
+    _Code.COORDINATOR_NOT_AVAILABLE.value,
+    _Code.NOT_COORDINATOR.value,
+    _Code.CONCURRENT_TRANSACTIONS.value,
+}
 _FENCED = {_Code.INVALID_PRODUCER_EPOCH.value, _Code.PRODUCER_FENCED.value}
-_PATIENCE_SECONDS = 30.0
 
 
 class TransactionalProducer:
@@ -107,18 +110,14 @@ class TransactionalProducer:
 
     def _ask(self, what: str, question: Callable[[], int]) -> None:
         """Ask until the coordinator is ready to answer; every other error ends the attempt."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        pause = 0.001
-        while True:
-            code = question()
-            if not code:
-                return
+        patience = Patience()
+        while code := question():
             where = f"{self._network.access.alias} transaction {self.transactional_id}: cannot {what}"
             if code in _FENCED:
                 raise Fenced(f"{where}: another mirror has taken over ({error_name(code)})")
             if code not in _WAIT:
                 raise BrokerRefused(where, code, error_name(code))
-            if time.monotonic() > deadline:
-                raise BrokerUnavailable(f"{where}: {error_name(code)} for {_PATIENCE_SECONDS:.0f} s")
-            time.sleep(pause)
-            pause = min(pause * 2, 0.1)
+            if not patience.wait():
+                raise BrokerUnavailable(f"{where}: {error_name(code)} for {patience.seconds:.0f} s")
+            if code == _Code.NOT_COORDINATOR.value:
+                self._coordinator = self._network.coordinator(self.transactional_id, TRANSACTION)

@@ -1,0 +1,160 @@
+"""`heliograph plan`: what a file would mirror, create and skip, without touching anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heliograph.cli.config import FileArgument
+from heliograph.cli.output import Data, Format, FormatOption, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from heliograph.config.flow import FlowConfig
+    from heliograph.config.mirror_config import MirrorConfig
+    from heliograph.kafka.topics import NewTopic
+    from heliograph.sync.topics import TopicPlan
+
+FlowOption = Annotated[str | None, typer.Option("--flow", help="Only this flow, as A->B (quote it).")]
+
+
+def plan(file: FileArgument, flow: FlowOption = None, output: FormatOption = Format.TABLE) -> None:
+    """Show what would be mirrored, created, altered and skipped, and why; changes nothing.
+
+    \b
+    heliograph plan mm2.properties
+    heliograph plan mm2.properties --flow 'primary->dr' -o json
+    """
+    from heliograph.config.mirror_config import load
+
+    flows = chosen_flows(load(file), flow)
+    show(PlanResult(tuple(_plan_of(one) for one in flows)), output)
+
+
+def chosen_flows(config: MirrorConfig, name: str | None) -> tuple[FlowConfig, ...]:
+    """All flows of a file, or the one that the user named."""
+    if name is None:
+        return config.flows
+    found = config.flow(name)
+    if found is None:
+        known = ", ".join(flow.name for flow in config.flows)
+        raise typer.BadParameter(f"there is no flow {name}; flows are {known}")
+    return (found,)
+
+
+def _plan_of(flow: FlowConfig) -> FlowPlan:
+    from heliograph.kafka.access import access_for
+    from heliograph.kafka.admin import Admin
+    from heliograph.sync.topics import internal_topics, read_plan
+
+    if flow.heartbeats_only:
+        return FlowPlan(flow.name, None, ())
+    with (
+        Admin(access_for(flow.source, "admin")) as source,
+        Admin(access_for(flow.target, "admin")) as target,
+    ):
+        topics = internal_topics(flow)
+        existing = target.topics([topic.name for topic in topics])
+        lacking = tuple(topic for topic in topics if topic.name not in existing)
+        return FlowPlan(flow.name, read_plan(flow, source, target), lacking)
+
+
+@dataclass(frozen=True)
+class FlowPlan:
+    """The plan of one flow; none for a flow that only writes heartbeats."""
+
+    flow: str
+    topics: TopicPlan | None
+    book_keeping: tuple[NewTopic, ...]
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """The plans of all chosen flows."""
+
+    flows: tuple[FlowPlan, ...]
+
+    def data(self) -> Data:
+        """The result as plain values."""
+        return {"flows": [_flow_data(flow) for flow in self.flows]}
+
+    def view(self) -> RenderableType:
+        """One table for each flow."""
+        from rich.console import Group
+
+        return Group(*(_flow_view(flow) for flow in self.flows))
+
+
+def _flow_data(flow: FlowPlan) -> Data:
+    topics = flow.topics
+    if topics is None:
+        return {"name": flow.flow, "heartbeats_only": True}
+    counts = _partition_counts(topics)
+    return {
+        "name": flow.flow,
+        "heartbeats_only": False,
+        "mirror": [
+            {"topic": topic, "target": remote, "partitions": counts[topic]} for topic, remote in topics.names.items()
+        ],
+        "create": [_topic_data(topic) for topic in (*flow.book_keeping, *topics.create)],
+        "add_partitions": [
+            {"topic": growth.topic, "from": growth.partitions, "to": growth.new_total} for growth in topics.grow
+        ],
+        "skip": [{"topic": item.topic, "reason": item.reason.name.lower()} for item in topics.skipped],
+        "problems": [
+            {"topics": list(item.topics), "target": item.target, "message": item.message} for item in topics.problems
+        ],
+    }
+
+
+def _topic_data(topic: NewTopic) -> Data:
+    return {
+        "topic": topic.name,
+        "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+        "settings": dict(topic.settings),
+    }
+
+
+def _flow_view(flow: FlowPlan) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    if flow.topics is None:
+        return Text(f"{flow.flow}: heartbeats only")
+    topics = flow.topics
+    title = f"{flow.flow}: {len(topics.mirrored)} partitions of {len(topics.names)} topics"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in ("action", "topic", "details"):
+        table.add_column(column, overflow="fold")
+    for row in _rows(flow, topics):
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _rows(flow: FlowPlan, topics: TopicPlan) -> Iterator[tuple[str, str, str]]:
+    for problem in topics.problems:
+        yield "PROBLEM", ", ".join(problem.topics), problem.message
+    for topic in (*flow.book_keeping, *topics.create):
+        settings = "".join(f", {name}={value}" for name, value in topic.settings.items())
+        sizes = f"{topic.partitions} partitions, replication factor {topic.replication_factor}"
+        yield "create", topic.name, sizes + settings
+    for growth in topics.grow:
+        yield "add partitions", growth.topic, f"{growth.partitions} -> {growth.new_total}"
+    counts = _partition_counts(topics)
+    for topic_name, remote in topics.names.items():
+        yield "mirror", topic_name, f"-> {remote}, {counts[topic_name]} partitions"
+    for item in topics.skipped:
+        yield "skip", item.topic, item.reason.value
+
+
+def _partition_counts(topics: TopicPlan) -> dict[str, int]:
+    counts = dict.fromkeys(topics.names, 0)
+    for source in topics.mirrored:
+        counts[source.topic] += 1
+    return counts

@@ -1,0 +1,118 @@
+"""From a configuration to running flows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from heliograph.config.flow import FlowConfig
+from heliograph.config.mirror_config import MirrorConfig
+from heliograph.config.problem import Problem, Severity
+from heliograph.engine.flow import FlowDriver, FlowSettings
+from heliograph.engine.mirror import Mirror
+from heliograph.errors import ConfigError
+from heliograph.kafka.access import access_for
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.topics import Status
+from heliograph.model import Assignment
+from heliograph.sync.topics import (
+    Applied,
+    apply_topics,
+    create_topics,
+    internal_topics,
+    ledger_topic,
+    read_plan,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The flows of a configuration, ready to start."""
+
+    flows: Mapping[str, FlowDriver]
+    spark: Mapping[str, str]
+    refresh_seconds: float
+
+    def flow(self, name: str) -> FlowDriver:
+        """The flow of that name, `A->B`."""
+        return self.flows[name]
+
+    def start(self) -> Mirror:
+        """Start Spark and all flows."""
+        mirror = Mirror(list(self.flows.values()), self.spark, self.refresh_seconds)
+        mirror.start()
+        return mirror
+
+
+def assemble(config: MirrorConfig) -> Assembly:
+    """Make the driver of every enabled flow; connects to nothing yet."""
+    enabled = [flow for flow in config.flows if flow.enabled]
+    if not enabled:
+        hint = "write A->B.enabled = true for at least one pair of clusters"
+        raise ConfigError([Problem(Severity.ERROR, "no flow is enabled", hint, config.file)])
+    refresh = min(_number(flow, "refresh.topics.interval.seconds") for flow in enabled)
+    return Assembly({flow.name: _driver(flow) for flow in enabled}, config.spark, refresh if refresh > 0 else 1e9)
+
+
+def _driver(flow: FlowConfig) -> FlowDriver:
+    settings = FlowSettings(
+        name=flow.name,
+        source=access_for(flow.source, "consumer"),
+        target=access_for(flow.target, "producer"),
+        offsets_topic=str(flow.get("offset.storage.topic")),
+        ledger_topic=ledger_topic(flow),
+        max_lanes=_number(flow, "tasks.max"),
+    )
+    return FlowDriver(settings, _FlowTopics(flow))
+
+
+class _FlowTopics:
+    """Finds what a flow mirrors, and creates on the target what it lacks."""
+
+    def __init__(self, flow: FlowConfig) -> None:
+        self._flow = flow
+        self._source = access_for(flow.source, "admin")
+        self._target = access_for(flow.target, "admin")
+        self._told: set[str] = set()
+
+    def prepare(self) -> None:
+        """Create the topics for positions and ledger."""
+        with Admin(self._target) as target:
+            self._tell(create_topics(internal_topics(self._flow), target))
+
+    def find(self) -> Sequence[Assignment]:
+        """All partitions that can be mirrored now."""
+        with Admin(self._source) as source, Admin(self._target) as target:
+            plan = read_plan(self._flow, source, target)
+            for problem in plan.problems:
+                self._once(f"{self._flow.name}: {problem}")
+            self._tell(apply_topics(plan, target))
+            ready = plan.ready_on(target.topics(list(plan.names.values())))
+        return [Assignment(source, target) for source, target in ready.items()]
+
+    def transactional_ids(self, prefix: str) -> Collection[str]:
+        """The transactional ids on the target that begin so."""
+        with Admin(self._target) as target:
+            return target.transactional_ids(prefix)
+
+    def _tell(self, applied: Sequence[Applied]) -> None:
+        for item in applied:
+            where = f"{self._flow.name}: {item.action} {item.topic} on {self._target.alias}"
+            if item.outcome.status is Status.DONE:
+                log.info("%s: done%s", where, f", but it {item.warning}" if item.warning else "")
+            elif item.outcome.status is Status.REFUSED:
+                log.error("%s: refused: %s", where, item.outcome.reason)
+
+    def _once(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            log.error(message)
+
+
+def _number(flow: FlowConfig, name: str) -> int:
+    value = flow.get(name)
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,59 @@
+"""A producer that keeps selling until it is stopped."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+
+from heliograph.demo.orders import TOPICS, Shop
+from heliograph.kafka import writing
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.network import Network
+from heliograph.kafka.records import Record
+from heliograph.model import TopicPartition
+
+_ROUNDS_PER_SECOND = 20
+
+
+class OrderProducer:
+    """Writes orders to a cluster at a steady rate, in a thread of its own."""
+
+    def __init__(self, access: Access, orders_per_second: int) -> None:
+        self._access = access
+        self._per_round = max(1, orders_per_second // _ROUNDS_PER_SECOND)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._produce, name="orders", daemon=True)
+        self.written: dict[str, int] = dict.fromkeys(TOPICS, 0)
+        self.failure: Exception | None = None
+
+    def start(self) -> None:
+        """Open the shop."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Close it; everything written so far is safe on the source."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _produce(self) -> None:
+        loop = Loop()
+        try:
+            network = Network(loop, self._access)
+            network.refresh(TOPICS)
+            shop = Shop()
+            while not self._stopping.wait(1 / _ROUNDS_PER_SECOND):
+                self._write(loop, network, shop)
+        except Exception as error:  # a thread has nobody to raise to: the demo shows the failure
+            self.failure = error
+        finally:
+            loop.close()
+
+    def _write(self, loop: Loop, network: Network, shop: Shop) -> None:
+        by_partition: dict[TopicPartition, list[Record]] = {}
+        for topic, record in shop.sell(self._per_round):
+            partition = zlib.crc32(record.key or b"") % TOPICS[topic]
+            by_partition.setdefault(TopicPartition(topic, partition), []).append(record)
+        for where, records in by_partition.items():
+            writing.append(loop, network, where, records)
+            self.written[where.topic] += len(records)

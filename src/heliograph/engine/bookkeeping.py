@@ -1,0 +1,68 @@
+"""The driver's view of what is written down on the target: who owns the flow, and how far each partition is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from heliograph.kafka import ledger, positions, reading, writing
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.network import Network
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.kafka.records import Record
+from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.model import Position, TopicPartition
+
+_FENCE_TIMEOUT_MS = 15_000
+
+
+class Bookkeeping:
+    """Positions and ledger of one flow."""
+
+    def __init__(self, flow: str, source_alias: str, target: Access, offsets_topic: str, ledger_topic: str) -> None:
+        self._flow = flow
+        self._source_alias = source_alias
+        self._target = target
+        self._offsets_topic = offsets_topic
+        self._ledger_topic = ledger_topic
+        self.positions: dict[TopicPartition, Position] = {}
+        self.offsets_read_to: dict[int, int] = {}
+        self.ledger_read_to = 0
+
+    def announce_owner(self, owner: str) -> None:
+        """Write down that the flow is ours from now on: lanes of a former owner that start later see it and stop."""
+        now = int(time.time() * 1000)
+        record = Record(0, now, self._flow.encode(), ledger.encode_owner(self._flow, owner, now))
+        with self._network() as (loop, network):
+            self.ledger_read_to = writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
+
+    def fence(self, transactional_ids: Collection[str]) -> None:
+        """End the open transactions of all these ids, and lock out whoever still writes under them."""
+        with self._network() as (_, network):
+            for transactional_id in sorted(transactional_ids):
+                TransactionalProducer(network, transactional_id, _FENCE_TIMEOUT_MS)
+
+    def refresh(self) -> None:
+        """Read what was written to the offsets topic since the last time."""
+        with self._network() as (loop, network):
+            if not self.offsets_read_to:
+                partitions = network.partitions(self._offsets_topic)
+                wanted = dict.fromkeys(partitions, EARLIEST)
+                self.offsets_read_to = reading.list_offsets(network, self._offsets_topic, wanted)
+            wanted = dict.fromkeys(self.offsets_read_to, LATEST)
+            ends = reading.list_offsets(network, self._offsets_topic, wanted)
+            for _, record in reading.read_to_end(loop, network, self._offsets_topic, self.offsets_read_to):
+                positions.apply(self.positions, self._source_alias, record.key, record.value)
+            self.offsets_read_to = ends
+
+    @contextmanager
+    def _network(self) -> Iterator[tuple[Loop, Network]]:
+        loop = Loop()
+        try:
+            network = Network(loop, self._target)
+            network.refresh([self._offsets_topic, self._ledger_topic])
+            yield loop, network
+        finally:
+            loop.close()

@@ -1,0 +1,178 @@
+"""The line between the driver and its lanes: plans go out, progress comes back, and an epoch can be ended early.
+
+Spark plans and runs a source in processes of its own, so the driver cannot be called there. It listens instead, on an
+address that travels with the pickled source class, guarded by a random key.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener
+from typing import Protocol
+
+from heliograph.engine.lane import LaneSettings
+from heliograph.errors import DriverGone
+from heliograph.kafka.access import Access
+from heliograph.model import LanePlan, LedgerEntry
+
+
+@dataclass(frozen=True)
+class ControlAddress:
+    """Where the driver listens, and the key that it asks for."""
+
+    host: str
+    port: int
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class LaneTask:
+    """One lane of one epoch: everything that a task needs, secrets included."""
+
+    epoch: int
+    plan: LanePlan
+    source: Access
+    target: Access
+    settings: LaneSettings
+    seconds: float
+
+
+class FlowControl(Protocol):
+    """What the driver of a flow answers to the processes that Spark runs for it."""
+
+    def next_epoch(self, finished: int) -> int:
+        """The epoch to run after the finished one; the same one again when there is nothing to do."""
+
+    def lane_tasks(self, epoch: int) -> Sequence[LaneTask]:
+        """The lanes of an epoch."""
+
+    def lane_progressed(self, entry: LedgerEntry) -> None:
+        """A lane has committed a transaction."""
+
+
+class ControlServer:
+    """The driver's end: answers planners and follows lanes, one thread for each connection."""
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        key = secrets.token_bytes(32)
+        self._listener = Listener((host, 0), authkey=key)
+        address = self._listener.address
+        assert isinstance(address, tuple)
+        self.address = ControlAddress(host, int(address[1]), key)
+        self._flows: dict[str, FlowControl] = {}
+        self._lanes: dict[str, set[Connection]] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, name="control", daemon=True).start()
+
+    def add_flow(self, name: str, flow: FlowControl) -> None:
+        """Answer for a flow from now on."""
+        self._flows[name] = flow
+
+    def end_epoch(self, flow: str) -> None:
+        """Ask all lanes of a flow to commit and end."""
+        with self._lock:
+            for lane in self._lanes.get(flow, set()):
+                with suppress(OSError):
+                    lane.send("end")
+
+    def close(self) -> None:
+        """Stop listening; lanes notice and end."""
+        self._listener.close()
+        with self._lock:
+            for lanes in self._lanes.values():
+                for lane in lanes:
+                    lane.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()
+            except (AuthenticationError, ConnectionError, EOFError):
+                continue  # a stranger, or a lane that died while it connected
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), name="control-line", daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        with suppress(EOFError, OSError), connection:
+            question, flow_name, argument = connection.recv()
+            flow = self._flows[flow_name]
+            if question == "epoch":
+                connection.send(flow.next_epoch(argument))
+            elif question == "tasks":
+                connection.send(_answer(flow, argument))
+            else:
+                self._follow(connection, flow_name, flow)
+
+    def _follow(self, connection: Connection, flow_name: str, flow: FlowControl) -> None:
+        with self._lock:
+            self._lanes.setdefault(flow_name, set()).add(connection)
+        try:
+            while True:
+                flow.lane_progressed(connection.recv())
+        finally:
+            with self._lock:
+                self._lanes[flow_name].discard(connection)
+
+
+def _answer(flow: FlowControl, epoch: int) -> Sequence[LaneTask] | Exception:
+    try:
+        return flow.lane_tasks(epoch)
+    except Exception as error:  # crosses a process border: the other side raises it
+        return error
+
+
+def ask_epoch(address: ControlAddress, flow: str, finished: int) -> int:
+    """The epoch to run after the finished one."""
+    with _connect(address) as connection:
+        connection.send(("epoch", flow, finished))
+        return int(connection.recv())
+
+
+def ask_tasks(address: ControlAddress, flow: str, epoch: int) -> Sequence[LaneTask]:
+    """The lanes of an epoch."""
+    with _connect(address) as connection:
+        connection.send(("tasks", flow, epoch))
+        answer = connection.recv()
+    if isinstance(answer, Exception):
+        raise answer
+    tasks: Sequence[LaneTask] = answer
+    return tasks
+
+
+class LaneLine:
+    """A lane's end of the line."""
+
+    def __init__(self, address: ControlAddress, flow: str) -> None:
+        self._connection = _connect(address)
+        self._connection.send(("lane", flow, None))
+
+    def was_told_to_end(self) -> bool:
+        """Whether the driver wants the epoch to end; without a driver there is nothing to copy for."""
+        try:
+            return self._connection.poll() and self._connection.recv() == "end"
+        except (EOFError, OSError) as error:
+            raise DriverGone("the driver of this lane has ended") from error
+
+    def report(self, entry: LedgerEntry) -> None:
+        """Tell the driver about a committed transaction."""
+        try:
+            self._connection.send(entry)
+        except OSError as error:
+            raise DriverGone("the driver of this lane has ended") from error
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+
+def _connect(address: ControlAddress) -> Connection:
+    try:
+        return Client((address.host, address.port), authkey=address.key)
+    except (OSError, EOFError) as error:
+        raise DriverGone("the driver of this lane has ended") from error

@@ -1,0 +1,181 @@
+"""The driver of one flow: takes it over, deals its partitions to lanes for each epoch, follows what they report."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from heliograph.engine.bookkeeping import Bookkeeping
+from heliograph.engine.control import LaneTask
+from heliograph.engine.lane import LaneSettings
+from heliograph.kafka.access import Access
+from heliograph.model import Assignment, LanePlan, LedgerEntry, TopicPartition
+
+_IDLE_ANSWER_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class FlowSettings:
+    """How a flow works."""
+
+    name: str
+    source: Access
+    target: Access
+    offsets_topic: str
+    ledger_topic: str
+    max_lanes: int = 1
+    epoch_seconds: float = 60.0
+    lane: LaneSettings = field(default_factory=LaneSettings)
+
+
+@dataclass
+class FlowTotals:
+    """What a flow has done since it started."""
+
+    records: int = 0
+    bytes: int = 0
+    transactions: int = 0
+    last_commit_ms: int = 0
+    latency_ms: int = 0
+    by_partition: dict[TopicPartition, int] = field(default_factory=dict)
+    last_offsets: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def add(self, entry: LedgerEntry) -> None:
+        """Count one transaction."""
+        self.transactions += 1
+        self.last_commit_ms = entry.written_at_ms
+        for progress in entry.partitions:
+            self.records += progress.record_count
+            self.bytes += progress.byte_count
+            self.last_offsets[progress.source] = progress.last_offset
+            if progress.runs:
+                self.latency_ms = max(0, entry.written_at_ms - progress.newest_timestamp)
+            self.by_partition[progress.source] = self.by_partition.get(progress.source, 0) + progress.byte_count
+
+
+class FlowTopics(Protocol):
+    """What a flow must know of its clusters' topics."""
+
+    def prepare(self) -> None:
+        """Create the topics for positions and ledger where they are missing."""
+
+    def find(self) -> Sequence[Assignment]:
+        """All partitions that can be mirrored now; creates what the target lacks."""
+
+    def transactional_ids(self, prefix: str) -> Collection[str]:
+        """The transactional ids on the target that begin so."""
+
+
+class FlowDriver:
+    """One flow in this process."""
+
+    def __init__(self, settings: FlowSettings, topics: FlowTopics) -> None:
+        self.settings = settings
+        self.owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.totals = FlowTotals()
+        self._topics = topics
+        self._assignments: Sequence[Assignment] = ()
+        self._wanted = threading.Event()  # set while epochs should run
+        self._drained = threading.Event()  # set when the last epoch is over and no further one will run
+        self._lock = threading.Lock()
+        self._bookkeeping = Bookkeeping(
+            settings.name,
+            settings.source.alias,
+            settings.target,
+            settings.offsets_topic,
+            settings.ledger_topic,
+        )
+
+    @property
+    def name(self) -> str:
+        """`A->B`."""
+        return self.settings.name
+
+    @property
+    def assignments(self) -> Sequence[Assignment]:
+        """All partitions that the flow mirrors now."""
+        return self._assignments
+
+    def mirrored_offsets(self) -> dict[TopicPartition, int]:
+        """The last source offset of each partition that is safe on the target, as far as this process knows."""
+        known = {source: position.offset for source, position in self._bookkeeping.positions.items()}
+        return {**known, **self.totals.last_offsets}
+
+    def take_over(self) -> None:
+        """Become the only one who writes for this flow. The order is the guarantee: announce, then find, then fence."""
+        self._topics.prepare()
+        self._bookkeeping.announce_owner(self.owner)
+        self._bookkeeping.fence(self._topics.transactional_ids(self._id_prefix))
+        self.refresh()
+        self._wanted.set()
+
+    def refresh(self) -> bool:
+        """Look for new topics and partitions; whether there are any changes."""
+        found = self._topics.find()
+        changed = set(found) != set(self._assignments)
+        self._assignments = found
+        return changed
+
+    def stop(self) -> None:
+        """Run no further epochs; `is_drained` tells when the running one is over."""
+        self._drained.clear()
+        self._wanted.clear()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether, after `stop`, all lanes have committed and ended."""
+        return self._drained.is_set() and not self._wanted.is_set()
+
+    # -- asked by Spark's processes through the control line ------------------------------------------------------
+
+    def next_epoch(self, finished: int) -> int:
+        """The epoch after the finished one; the same one again while there is nothing to do."""
+        if self._wanted.wait(_IDLE_ANSWER_SECONDS) and self._assignments:
+            return finished + 1
+        self._drained.set()  # Spark asks only when the epoch before is finished
+        return finished
+
+    def lane_tasks(self, epoch: int) -> Sequence[LaneTask]:
+        """Deal the partitions to lanes, the busiest first, each to the lane with the least load."""
+        with self._lock:
+            self._bookkeeping.refresh()
+            count = max(1, min(self.settings.max_lanes, len(self._assignments)))
+            lanes: list[list[Assignment]] = [[] for _ in range(count)]
+            loads = [0] * count
+            weights = self.totals.by_partition
+            for item in sorted(self._assignments, key=lambda item: -weights.get(item.source, 0)):
+                lightest = loads.index(min(loads))
+                lanes[lightest].append(item)
+                loads[lightest] += weights.get(item.source, 0) + 1
+            return [self._task(epoch, number, items) for number, items in enumerate(lanes)]
+
+    def lane_progressed(self, entry: LedgerEntry) -> None:
+        """Count what a lane has committed."""
+        with self._lock:
+            self.totals.add(entry)
+
+    @property
+    def _id_prefix(self) -> str:
+        return f"heliograph-{self.name}-"
+
+    def _task(self, epoch: int, lane: int, items: Sequence[Assignment]) -> LaneTask:
+        settings, books = self.settings, self._bookkeeping
+        sources = {item.source for item in items}
+        plan = LanePlan(
+            flow=self.name,
+            lane=lane,
+            owner=self.owner,
+            transactional_id=f"{self._id_prefix}{lane}",
+            offsets_topic=settings.offsets_topic,
+            ledger_topic=settings.ledger_topic,
+            assignments=tuple(items),
+            positions={source: position for source, position in books.positions.items() if source in sources},
+            offsets_read_to=dict(books.offsets_read_to),
+            ledger_read_to=books.ledger_read_to,
+        )
+        return LaneTask(epoch, plan, settings.source, settings.target, settings.lane, settings.epoch_seconds)

@@ -1,0 +1,109 @@
+"""All flows of one process on one Spark session: start, supervise, drain, stop."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from heliograph.engine.control import ControlServer
+from heliograph.engine.flow import FlowDriver
+from heliograph.engine.session import start_session
+from heliograph.engine.source import FORMAT, MirrorSource
+from heliograph.errors import ClusterError
+
+log = logging.getLogger(__name__)
+
+_LONGEST_PAUSE = 30.0
+_LOOK_INTERVAL = 0.1
+
+
+class Mirror:
+    """Runs flows until it is stopped."""
+
+    def __init__(self, flows: Sequence[FlowDriver], spark_settings: Mapping[str, str], refresh_seconds: float) -> None:
+        self._flows = flows
+        self._refresh_seconds = refresh_seconds
+        self._control = ControlServer()
+        for flow in flows:
+            self._control.add_flow(flow.name, flow)
+        self._spark = start_session(sum(flow.settings.max_lanes for flow in flows), spark_settings)
+        self._spark.dataSource.register(MirrorSource.bound_to(self._control.address))
+        # The truth about progress is on the target; Spark only needs a place to count epochs.
+        self._checkpoints = tempfile.mkdtemp(prefix="heliograph-epochs-")
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(flow,), name=flow.name) for flow in flows]
+
+    def start(self) -> None:
+        """Begin to mirror, each flow on its own."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout: float = 15) -> bool:
+        """Let lanes commit what they have, and end; whether all did so in time."""
+        self._stopping.set()
+        for flow in self._flows:
+            flow.stop()
+            self._control.end_epoch(flow.name)
+        deadline = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        drained = not any(thread.is_alive() for thread in self._threads)
+        self._control.close()
+        self._spark.stop()
+        shutil.rmtree(self._checkpoints, ignore_errors=True)
+        return drained
+
+    def _run(self, flow: FlowDriver) -> None:
+        """Take the flow over and run its query; begin again after a failure, ever more patiently."""
+        attempt = 0
+        while not self._stopping.is_set():
+            attempt += 1
+            try:
+                flow.take_over()
+                self._follow(flow, self._start_query(flow, attempt))
+                attempt = 0
+            except (ClusterError, PySparkException, Py4JError) as error:
+                pause = min(2.0**attempt * 0.25, _LONGEST_PAUSE)
+                log.error("%s: %s; starting again in %.1f s", flow.name, _first_line(error), pause)
+                self._stopping.wait(pause)
+
+    def _start_query(self, flow: FlowDriver, attempt: int) -> StreamingQuery:
+        rows = self._spark.readStream.format(FORMAT).option("flow", flow.name).load()
+        folder = tempfile.mkdtemp(prefix=f"{attempt}-", dir=self._checkpoints)
+        writer = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder)
+        return writer.foreachBatch(_finish_epoch).start()
+
+    def _follow(self, flow: FlowDriver, query: StreamingQuery) -> None:
+        next_refresh = time.monotonic() + self._refresh_seconds
+        try:
+            while query.isActive and not flow.is_drained:
+                time.sleep(_LOOK_INTERVAL)
+                if not self._stopping.is_set() and time.monotonic() >= next_refresh:
+                    next_refresh = time.monotonic() + self._refresh_seconds
+                    if flow.refresh():
+                        self._control.end_epoch(flow.name)
+            failure = query.exception()
+            if failure is not None:
+                raise failure
+        finally:
+            with suppress(Py4JError):
+                query.stop()
+
+
+def _finish_epoch(rows: DataFrame, epoch: int) -> None:
+    """Running the query's lanes is what reading its rows means; the rows are counted and let go."""
+    rows.count()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

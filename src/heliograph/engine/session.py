@@ -1,0 +1,57 @@
+"""The Spark session that all flows of a process share."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from heliograph.java import ensure_java
+
+_TASK_ATTEMPTS = 4
+_DEFAULTS = {
+    "spark.app.name": "heliograph",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "512m",
+    "spark.speculation": "false",  # two attempts of one lane would only fence each other
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+def start_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
+    """A session with a task slot for every lane. The file's `spark.*` settings win over ours."""
+    ensure_java()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    merged = {"spark.master": f"local[{lanes},{_TASK_ATTEMPTS}]", **_DEFAULTS, **settings}
+    if merged["spark.master"].startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder
+    for name, value in merged.items():
+        builder = builder.config(name, value)
+    with _stderr_to(Path(tempfile.gettempdir(), f"heliograph-spark-{os.getpid()}.log")):
+        session: SparkSession = builder.getOrCreate()
+    return session
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """Give the JVM, which is started inside, a log file for its chatter; ours stays for our own messages."""
+    sys.stderr.flush()
+    ours = os.dup(2)
+    with open(log, "ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)

@@ -1,0 +1,106 @@
+"""Mirroring as a Spark streaming source: an offset is an epoch, a partition is a lane, a row is a committed transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from heliograph.engine.control import ControlAddress, LaneLine, LaneTask, ask_epoch, ask_tasks
+from heliograph.engine.lane import Lane
+
+FORMAT = "heliograph"
+SCHEMA = (
+    "flow string, lane int, written_at_ms long, topic string, partition int, records long, bytes long, last_offset long"
+)
+
+_LISTEN_INTERVAL = 0.05
+
+
+class MirrorSource(DataSource):
+    """Reads epochs of one flow. `bound_to` makes the class that is registered with Spark."""
+
+    address: ClassVar[ControlAddress]
+
+    @classmethod
+    def bound_to(cls, address: ControlAddress) -> type[MirrorSource]:
+        """A source whose lanes call this address. The class is pickled, so the key shows in no plan and no log."""
+        return type("BoundMirrorSource", (cls,), {"address": address})
+
+    @classmethod
+    def name(cls) -> str:
+        """The name for `readStream.format`."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """One row for each source partition that a transaction touched."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """The reader that Spark plans and runs."""
+        return _EpochReader(self.address, self.options["flow"])
+
+
+class _LanePartition(InputPartition):
+    """One lane as Spark hands it to a task."""
+
+    def __init__(self, task: LaneTask) -> None:
+        super().__init__(task.plan.lane)
+        self.task = task
+
+
+class _EpochReader(DataSourceStreamReader):
+    """Asks the driver for epochs and plans; runs lanes."""
+
+    def __init__(self, address: ControlAddress, flow: str) -> None:
+        self._address = address
+        self._flow = flow
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+        """Before the first epoch."""
+        return {"epoch": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802 - Spark's name
+        """The epoch to run next; the same as `start` while there is nothing to do."""
+        return {"epoch": ask_epoch(self._address, self._flow, start["epoch"])}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """The lanes of an epoch."""
+        return [_LanePartition(task) for task in ask_tasks(self._address, self._flow, end["epoch"])]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Copy until the epoch ends."""
+        assert isinstance(partition, _LanePartition)
+        task = partition.task
+        line = LaneLine(self._address, self._flow)
+        try:
+            lane = Lane(task.plan, task.source, task.target, task.settings, _EpochEnd(line, task.seconds))
+            for entry in lane.run():
+                line.report(entry)
+                for item in entry.partitions:
+                    yield (
+                        entry.flow, entry.lane, entry.written_at_ms, *item.source,
+                        item.record_count, item.byte_count, item.last_offset,
+                    )  # fmt: skip
+        finally:
+            line.close()
+
+
+class _EpochEnd:
+    """Whether an epoch is over: its time has passed, or the driver said so."""
+
+    def __init__(self, line: LaneLine, seconds: float) -> None:
+        self._line = line
+        self._deadline = time.monotonic() + seconds
+        self._next_look = 0.0
+        self._is_over = False
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if not self._is_over and now >= self._next_look:
+            self._next_look = now + _LISTEN_INTERVAL
+            self._is_over = now >= self._deadline or self._line.was_told_to_end()
+        return self._is_over

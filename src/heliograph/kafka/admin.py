@@ -1,0 +1,367 @@
+"""Administration of one cluster: what is there, what we may do, and the few changes that mirroring needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, TypeVar
+from uuid import UUID
+
+from kafka.protocol.admin import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DescribeConfigsRequest,
+    IncrementalAlterConfigsRequest,
+    ListTransactionsRequest,
+)
+from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.broker_version_data import BrokerVersionData
+from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
+from kafka.protocol.producer import EndTxnRequest
+
+from heliograph.errors import BrokerRefused, BrokerUnavailable
+from heliograph.kafka import reading
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Connection, Loop
+from heliograph.kafka.network import TRANSACTION, Network, check, error_name
+from heliograph.kafka.topics import (
+    NewTopic,
+    Operation,
+    Operations,
+    Outcome,
+    SettingSource,
+    Status,
+    TopicInfo,
+    TopicSetting,
+)
+from heliograph.model import TopicPartition
+
+_TOPIC = 2  # the kind of resource in requests about settings
+_SET, _DELETE = 0, 1
+_TOPICS_A_REQUEST = 500
+_METADATA_VERSION = 10  # rights on the cluster come with versions 8 to 10, topic ids from 10 on
+
+_UNKNOWN_TOPIC = 3
+_TOPIC_DENIED = 29
+_TOPIC_EXISTS = 36
+_INVALID_PARTITIONS = 37
+_TRANSACTIONAL_ID_DENIED = 53
+
+_Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
+
+
+class Admin:
+    """Asks one cluster, over connections that are made when first needed; for one thread at a time."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self._brokers: _Brokers | None = None
+
+    def __enter__(self) -> Admin:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        if self._brokers is not None:
+            self._brokers.loop.close()
+        self._brokers = None
+
+    # -- the cluster ---------------------------------------------------------------------------------------
+
+    def cluster_id(self) -> str:
+        """The id that the cluster gave itself."""
+        return str(self._metadata([]).cluster_id)
+
+    def broker_count(self) -> int:
+        """How many brokers are alive."""
+        return len(self._metadata([]).brokers)
+
+    def versions(self) -> list[str]:
+        """The releases of Kafka that the brokers run, told from the requests that they know; oldest first."""
+        releases = {self._release(broker.node_id) for broker in self._metadata([]).brokers}
+        return [".".join(map(str, release)) for release in sorted(releases)]
+
+    def cluster_rights(self) -> Operations:
+        """What we may do with the cluster as a whole."""
+        return _operations(self._metadata([]).cluster_authorized_operations)
+
+    # -- topics --------------------------------------------------------------------------------------------
+
+    def topics(self, names: Collection[str] | None = None) -> dict[str, TopicInfo]:
+        """All topics that we may see, or those of the given names that exist."""
+        hidden = (_UNKNOWN_TOPIC, _TOPIC_DENIED)
+        found = (topic for topic in self._described(names) if topic.error_code not in hidden)
+        return {topic.name: _topic_info(topic) for topic in found}
+
+    def topic_rights(self, names: Collection[str]) -> dict[str, Operations]:
+        """What we may do with topics, whether they exist or not."""
+        return {
+            topic.name: frozenset()
+            if topic.error_code == _TOPIC_DENIED
+            else _operations(topic.topic_authorized_operations)
+            for topic in self._described(names)
+        }
+
+    def create_topics(self, topics: Sequence[NewTopic], only_try: bool = False) -> dict[str, Outcome]:
+        """Create topics, or only ask whether that would work. One that exists already is fine."""
+        results: dict[str, Outcome] = {}
+        for some in _chunks(topics):
+            request = CreateTopicsRequest(
+                topics=[_creatable(topic) for topic in some],
+                timeout_ms=self.access.request_timeout_ms,
+                validate_only=only_try,
+            )
+            answer = self._ask("create topics", request, self._controller())
+            results |= {topic.name: _creation(topic) for topic in answer.topics}
+        return results
+
+    def create_topic(self, topic: NewTopic) -> Outcome:
+        """Create one topic. One that exists already is fine."""
+        return self.create_topics([topic])[topic.name]
+
+    def add_partitions(self, totals: Mapping[str, int]) -> dict[str, Outcome]:
+        """Let topics grow to so many partitions. Those that have as many or more stay as they are."""
+        topic_class = CreatePartitionsRequest.CreatePartitionsTopic
+        results: dict[str, Outcome] = {}
+        for some in _chunks(sorted(totals.items())):
+            request = CreatePartitionsRequest(
+                topics=[topic_class(name=name, count=total, assignments=None) for name, total in some],
+                timeout_ms=self.access.request_timeout_ms,
+                validate_only=False,
+            )
+            answer = self._ask("add partitions", request, self._controller())
+            results |= {item.name: _outcome(item, _INVALID_PARTITIONS) for item in answer.results}
+        return results
+
+    def wait_for_topics(self, partitions: Mapping[str, int], patience: float = 10) -> list[str]:
+        """Wait until so many partitions of each topic have a leader; the topics that still lack some."""
+        deadline = time.monotonic() + patience
+        waiting = dict(partitions)
+        while waiting:
+            led = {topic.name: _led_partitions(topic) for topic in self._described(waiting)}
+            waiting = {name: count for name, count in waiting.items() if led.get(name, 0) < count}
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.05 if waiting else 0)
+        return sorted(waiting)
+
+    # -- settings ------------------------------------------------------------------------------------------
+
+    def topic_settings(self, names: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
+        """All settings of topics; one that is gone is left out, one that we may not ask about is an error."""
+        resource_class = DescribeConfigsRequest.DescribeConfigsResource
+        found: dict[str, dict[str, TopicSetting]] = {}
+        for some in _chunks(sorted(names)):
+            resources = [
+                resource_class(resource_type=_TOPIC, resource_name=name, configuration_keys=None) for name in some
+            ]
+            answer = self._ask("describe settings", DescribeConfigsRequest(resources=resources))
+            for result in answer.results:
+                if result.error_code != _UNKNOWN_TOPIC:
+                    where = f"{self.access.alias}: describe settings of topic {result.resource_name}"
+                    check(where, result.error_code)
+                    found[result.resource_name] = {item.name: _setting(item) for item in result.configs}
+        return found
+
+    def alter_topic_settings(self, changes: Mapping[str, Mapping[str, str | None]]) -> dict[str, Outcome]:
+        """Set some settings of topics and leave the others alone; None takes one back to its default."""
+        resource_class = IncrementalAlterConfigsRequest.AlterConfigsResource
+        results: dict[str, Outcome] = {}
+        for some in _chunks(sorted(changes.items())):
+            resources = [
+                resource_class(resource_type=_TOPIC, resource_name=name, configs=_alterations(settings))
+                for name, settings in some
+            ]
+            request = IncrementalAlterConfigsRequest(resources=resources, validate_only=False)
+            answer = self._ask("alter settings", request)
+            results |= {item.resource_name: _outcome(item) for item in answer.responses}
+        return results
+
+    # -- offsets and transactions --------------------------------------------------------------------------
+
+    def earliest_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The first offset that each partition still has."""
+        return self._offsets(partitions, reading.EARLIEST)
+
+    def end_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset that the next record of each partition gets."""
+        return self._offsets(partitions, reading.LATEST)
+
+    def transactional_ids(self, prefix: str) -> set[str]:
+        """The transactional ids that the cluster knows and that begin so."""
+        found: set[str] = set()
+        for broker in self._metadata([]).brokers:
+            request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+            answer = self._ask("list transactions", request, broker.node_id)
+            check(f"{self.access.alias}: list transactions", answer.error_code)
+            found |= {state.transactional_id for state in answer.transaction_states}
+        return {name for name in found if name.startswith(prefix)}
+
+    def transactional_id_rights(self, name: str) -> Operations:
+        """Which of Describe and Write we may do with a transactional id; ask for one that nobody uses."""
+        # Nothing is there to be aborted, but the broker looks at our rights first.
+        request = EndTxnRequest(transactional_id=name, producer_id=0, producer_epoch=0, committed=False)
+
+        def ask(brokers: _Brokers) -> int:
+            coordinator = brokers.coordinator(name, TRANSACTION)
+            version = coordinator.version(EndTxnRequest, highest=3)
+            return int(coordinator.call(request, version).error_code)
+
+        try:
+            code = self._over_connections(ask)
+        except BrokerRefused as error:
+            if error.code != _TRANSACTIONAL_ID_DENIED:
+                raise
+            return frozenset()
+        may_write = code != _TRANSACTIONAL_ID_DENIED
+        return frozenset({Operation.Describe, Operation.Write} if may_write else {Operation.Describe})
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    def _offsets(self, partitions: Collection[TopicPartition], point: int) -> dict[TopicPartition, int]:
+        by_topic: dict[str, dict[int, int]] = {}
+        for topic, partition in partitions:
+            by_topic.setdefault(topic, {})[partition] = point
+
+        def ask(brokers: _Brokers) -> dict[TopicPartition, int]:
+            brokers.refresh(by_topic)
+            return {
+                TopicPartition(topic, partition): offset
+                for topic, wanted in by_topic.items()
+                for partition, offset in reading.list_offsets(brokers, topic, wanted).items()
+            }
+
+        return self._over_connections(ask) if by_topic else {}
+
+    def _described(self, names: Collection[str] | None) -> Iterator[Any]:
+        if names is None:
+            yield from self._metadata(None).topics
+            return
+        for some in _chunks(sorted(names)):
+            yield from self._metadata(some).topics
+
+    def _metadata(self, names: Sequence[str] | None) -> Any:
+        topic_class = MetadataRequest.MetadataRequestTopic
+        request = MetadataRequest(
+            topics=None if names is None else [topic_class(topic_id=None, name=name) for name in names],
+            allow_auto_topic_creation=False,
+            include_cluster_authorized_operations=True,
+            include_topic_authorized_operations=True,
+        )
+        return self._ask("describe the cluster", request, highest=_METADATA_VERSION)
+
+    def _controller(self) -> int:
+        return int(self._metadata([]).controller_id)
+
+    def _release(self, broker_id: int) -> tuple[int, ...]:
+        request = ApiVersionsRequest(client_software_name="heliograph", client_software_version="0")
+        answer = self._ask("tell its versions", request, broker_id, highest=3)
+        known = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
+        return tuple(BrokerVersionData(api_versions=known).broker_version)
+
+    def _ask(self, what: str, request: ApiMessage, broker_id: int | None = None, highest: int | None = None) -> Any:
+        def ask(brokers: _Brokers) -> Any:
+            connection = brokers.anyone() if broker_id is None else brokers.connection(broker_id)
+            version = connection.version(type(request), request.max_version if highest is None else highest)
+            return connection.call(request, version)
+
+        try:
+            return self._over_connections(ask)
+        except BrokerUnavailable as error:
+            raise BrokerUnavailable(f"cannot {what}: {error}") from error
+
+    def _over_connections(self, ask: Callable[[_Brokers], _Answer]) -> _Answer:
+        """Ask over the connections there are; should they have died of idleness, once more over new ones."""
+        if self._brokers is not None:
+            try:
+                return ask(self._brokers)
+            except BrokerUnavailable:
+                self.close()
+        self._brokers = _Brokers(self.access)
+        try:
+            return ask(self._brokers)
+        except BrokerUnavailable:
+            self.close()
+            raise
+
+
+class _Brokers(Network):
+    """The brokers of the cluster; those that no answer has named yet are looked up."""
+
+    def __init__(self, access: Access) -> None:
+        self.loop = Loop()
+        super().__init__(self.loop, access)
+
+    def anyone(self) -> Connection:
+        return self._any()
+
+    def connection(self, broker_id: int) -> Connection:
+        if broker_id not in self._addresses:
+            self.refresh(())
+        return super().connection(broker_id)
+
+
+def _chunks(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    for start in range(0, len(items), _TOPICS_A_REQUEST):
+        yield items[start : start + _TOPICS_A_REQUEST]
+
+
+def _operations(codes: Iterable[int] | None) -> Operations:
+    known = {operation.value for operation in Operation}
+    return frozenset(Operation(code) for code in codes or () if code in known)
+
+
+def _topic_info(topic: Any) -> TopicInfo:
+    replicas = max((len(partition.replica_nodes) for partition in topic.partitions), default=0)
+    topic_id = topic.topic_id or UUID(int=0)
+    return TopicInfo(topic.name, topic_id, len(topic.partitions), replicas, bool(topic.is_internal))
+
+
+def _led_partitions(topic: Any) -> int:
+    return sum(partition.leader_id >= 0 for partition in topic.partitions)
+
+
+def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
+    topic_class = CreateTopicsRequest.CreatableTopic
+    setting_class = topic_class.CreatableTopicConfig
+    return topic_class(
+        name=topic.name,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        assignments=[],
+        configs=[setting_class(name=name, value=value) for name, value in sorted(topic.settings.items())],
+    )
+
+
+def _creation(topic: Any) -> Outcome:
+    outcome = _outcome(topic, _TOPIC_EXISTS)
+    return replace(outcome, settings={item.name: item.value for item in topic.configs or ()})
+
+
+def _outcome(result: Any, harmless: int = 0) -> Outcome:
+    code = int(result.error_code)
+    if code == 0:
+        return Outcome(Status.DONE)
+    status = Status.ALREADY if code == harmless else Status.REFUSED
+    return Outcome(status, result.error_message or error_name(code), code)
+
+
+def _setting(item: Any) -> TopicSetting:
+    source = SettingSource(item.config_source)
+    return TopicSetting(item.value, source, bool(item.is_sensitive), bool(item.read_only))
+
+
+def _alterations(settings: Mapping[str, str | None]) -> list[Any]:
+    change_class = IncrementalAlterConfigsRequest.AlterConfigsResource.AlterableConfig
+    return [
+        change_class(name=name, config_operation=_DELETE if value is None else _SET, value=value)
+        for name, value in sorted(settings.items())
+    ]

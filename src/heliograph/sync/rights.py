@@ -1,0 +1,123 @@
+"""Which rights a flow needs on both clusters, and how an administrator grants those that are missing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from heliograph.config import stores
+from heliograph.config.flow import FlowConfig
+from heliograph.kafka.access import Access
+from heliograph.kafka.topics import Operation, Operations
+from heliograph.sync.topics import TopicPlan, internal_topics
+
+_SOURCE = frozenset({Operation.Read, Operation.Describe, Operation.DescribeConfigs})
+_TARGET = frozenset({Operation.Write, Operation.Describe, Operation.Alter})
+_TARGET_SETTINGS = frozenset({Operation.DescribeConfigs, Operation.AlterConfigs})
+_INTERNAL = frozenset({Operation.Read, Operation.Write, Operation.Describe})
+_TRANSACTIONS = frozenset({Operation.Write, Operation.Describe})
+
+
+class Resource(Enum):
+    """What rights are granted on, by the option that `kafka-acls` has for it."""
+
+    TOPIC = "--topic"
+    TRANSACTIONAL_ID = "--transactional-id"
+
+
+@dataclass(frozen=True)
+class Need:
+    """The operations that a flow needs on one resource; `is_prefix`: on all whose names begin so."""
+
+    resource: Resource
+    name: str
+    operations: Operations
+    is_prefix: bool = False
+
+
+def source_needs(topics: Collection[str]) -> list[Need]:
+    """What reading these topics of the source takes."""
+    return [Need(Resource.TOPIC, topic, _SOURCE) for topic in sorted(topics)]
+
+
+def target_needs(flow: FlowConfig, plan: TopicPlan, existing: Collection[str]) -> list[Need]:
+    """What writing to the target takes: data, book-keeping, settings, transactions."""
+    operations = _TARGET
+    if flow.get("sync.topic.configs.enabled") is True:
+        operations |= _TARGET_SETTINGS
+    if flow.get("sync.group.offsets.enabled") is True:
+        operations |= {Operation.Read}
+    wanted = dict.fromkeys(sorted(plan.names.values()), operations)
+    wanted |= dict.fromkeys(book_keeping_topics(flow), _INTERNAL)
+    needs = [Need(Resource.TOPIC, name, _with_create(ops, name, existing)) for name, ops in wanted.items()]
+    if flow.enabled and flow.get("exactly.once.source.support") != "disabled":
+        prefix = transactional_id_prefix(flow)
+        needs.append(Need(Resource.TRANSACTIONAL_ID, prefix, _TRANSACTIONS, is_prefix=True))
+    return needs
+
+
+def book_keeping_topics(flow: FlowConfig) -> list[str]:
+    """The topics on the target that the flow writes besides the data."""
+    policy, alias = flow.replication_policy, flow.source.alias
+    topics = [topic.name for topic in internal_topics(flow)] if flow.enabled else []
+    if flow.enabled and flow.get("emit.checkpoints.enabled") is True:
+        topics.append(policy.checkpoints_topic(alias))
+    syncs_here = flow.get("offset-syncs.topic.location") == "target"
+    if flow.enabled and syncs_here and flow.get("emit.offset-syncs.enabled") is True:
+        topics.append(policy.offset_syncs_topic(alias))
+    if flow.get("emit.heartbeats.enabled") is True:
+        topics.append(policy.heartbeats_topic())
+    return topics
+
+
+def transactional_id_prefix(flow: FlowConfig) -> str:
+    """What the transactional ids of all lanes of a flow begin with."""
+    return f"heliograph-{flow.name}-"
+
+
+def missing_rights(needs: Collection[Need], granted: Mapping[str, Operations], cluster: Operations) -> Iterator[Need]:
+    """What is needed but not granted; Create may also be granted for the whole cluster."""
+    for need in needs:
+        anywhere = cluster & {Operation.Create}
+        missing = need.operations - granted.get(need.name, frozenset()) - anywhere
+        if missing:
+            yield Need(need.resource, need.name, missing, need.is_prefix)
+
+
+def grant_commands(needs: Collection[Need], access: Access) -> list[str]:
+    """Command lines that grant the needs: one for all resources that lack the same operations."""
+    alike: dict[tuple[Resource, bool, Operations], list[str]] = {}
+    for need in needs:
+        alike.setdefault((need.resource, need.is_prefix, need.operations), []).append(need.name)
+    return [
+        shlex.join(_grant(access, resource, is_prefix, operations, names))
+        for (resource, is_prefix, operations), names in alike.items()
+    ]
+
+
+def principal(access: Access) -> str:
+    """Who the brokers take us for, as far as we can tell."""
+    if access.credentials:
+        return f"User:{access.credentials.username}"
+    if access.tls and access.tls.keystore:
+        return f"User:{stores.certificates(access.tls)[0].subject}"
+    return "User:ANONYMOUS"
+
+
+def _with_create(operations: Operations, name: str, existing: Collection[str]) -> Operations:
+    return operations if name in existing else operations | {Operation.Create}
+
+
+def _grant(
+    access: Access, resource: Resource, is_prefix: bool, operations: Operations, names: Collection[str]
+) -> Iterator[str]:
+    yield from ("kafka-acls", "--bootstrap-server", ",".join(access.bootstrap_servers))
+    yield from ("--add", "--allow-principal", principal(access))
+    for operation in sorted(operations, key=lambda operation: operation.value):
+        yield from ("--operation", operation.name)
+    for name in names:
+        yield from (resource.value, name)
+    if is_prefix:
+        yield from ("--resource-pattern-type", "prefixed")

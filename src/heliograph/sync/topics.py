@@ -1,0 +1,280 @@
+"""Which topics a flow mirrors, what the target lacks for that, and how it gets it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from heliograph.config.flow import FlowConfig
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.topics import NewTopic, Outcome, SettingSource, Status, TopicInfo, TopicSetting
+from heliograph.model import TopicPartition
+from heliograph.policy.selection import is_cycle, should_replicate_topic
+
+Settings = Mapping[str, TopicSetting]
+
+LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_LEDGER_RETENTION_MS = 14 * 24 * 60 * 60 * 1000
+_OFFSET_SYNCS = "mm2-offset-syncs"
+
+
+class SkipReason(Enum):
+    """Why a topic of the source is not mirrored."""
+
+    INTERNAL = "internal: belongs to Kafka's or the mirror's own book-keeping"
+    CYCLE = "cycle: has been on the target before"
+    FILTER = "filter: topics and topics.exclude leave it out"
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A topic of the source that is not mirrored."""
+
+    topic: str
+    reason: SkipReason
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A topic of the target that needs more partitions."""
+
+    topic: str
+    partitions: int
+    new_total: int
+
+
+@dataclass(frozen=True)
+class TopicProblem:
+    """Topics of the source that should be mirrored but cannot be, and why."""
+
+    topics: tuple[str, ...]
+    target: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.topics)}: {self.message}"
+
+
+@dataclass(frozen=True)
+class TopicPlan:
+    """What a flow mirrors, and what the target needs first."""
+
+    flow: str
+    names: Mapping[str, str]
+    mirrored: Mapping[TopicPartition, TopicPartition]
+    create: tuple[NewTopic, ...]
+    grow: tuple[Growth, ...]
+    skipped: tuple[Skipped, ...]
+    problems: tuple[TopicProblem, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the target has all that is needed."""
+        return not (self.create or self.grow or self.problems)
+
+    def ready_on(self, target_topics: Mapping[str, TopicInfo]) -> dict[TopicPartition, TopicPartition]:
+        """The partitions that can be mirrored now: those that exist on the target."""
+        return {
+            source: target
+            for source, target in self.mirrored.items()
+            if target.topic in target_topics and target.partition < target_topics[target.topic].partitions
+        }
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of one topic of a plan; the warning tells how it differs from what was asked for."""
+
+    topic: str
+    action: str
+    outcome: Outcome
+    warning: str = ""
+
+
+def plan_topics(
+    flow: FlowConfig,
+    source_topics: Mapping[str, TopicInfo],
+    target_topics: Mapping[str, TopicInfo],
+    source_settings: Mapping[str, Settings],
+) -> TopicPlan:
+    """Compare both sides. Settings are needed only of topics that the target lacks (see `missing_topics`)."""
+    chosen, skipped = _choose(flow, source_topics)
+    names, problems = _remote_names(flow, chosen)
+    pairs = [(source_topics[topic], remote) for topic, remote in names.items()]
+    return TopicPlan(
+        flow.name,
+        names,
+        {
+            TopicPartition(info.name, number): TopicPartition(remote, number)
+            for info, remote in pairs
+            for number in range(info.partitions)
+        },
+        tuple(
+            _new_topic(flow, info, remote, source_settings.get(info.name, {}))
+            for info, remote in pairs
+            if remote not in target_topics
+        ),
+        tuple(
+            Growth(remote, target_topics[remote].partitions, info.partitions)
+            for info, remote in pairs
+            if remote in target_topics and target_topics[remote].partitions < info.partitions
+        ),
+        skipped,
+        problems,
+    )
+
+
+def missing_topics(flow: FlowConfig, source_topics: Collection[str], target_topics: Collection[str]) -> list[str]:
+    """The topics of the source that the flow mirrors and the target lacks."""
+    names, _ = _remote_names(flow, _choose(flow, source_topics)[0])
+    return [topic for topic, remote in names.items() if remote not in target_topics]
+
+
+def read_plan(flow: FlowConfig, source: Admin, target: Admin) -> TopicPlan:
+    """Ask both clusters and compare them."""
+    source_topics, target_topics = source.topics(), target.topics()
+    settings = source.topic_settings(missing_topics(flow, source_topics, target_topics))
+    return plan_topics(flow, source_topics, target_topics, settings)
+
+
+def apply_topics(plan: TopicPlan, target: Admin) -> list[Applied]:
+    """Create and extend topics on the target; what fails is told, and tried again with the next plan."""
+    created = create_topics(plan.create, target)
+    if not plan.grow:
+        return created
+    totals = {growth.topic: growth.new_total for growth in plan.grow}
+    outcomes = target.add_partitions(totals)
+    _await({name: totals[name] for name, outcome in outcomes.items() if outcome.status is Status.DONE}, target)
+    return [*created, *(Applied(name, "add partitions", outcome) for name, outcome in outcomes.items())]
+
+
+def create_topics(topics: Sequence[NewTopic], target: Admin) -> list[Applied]:
+    """Create topics with as many replicas as the target has brokers for, and wait until they can be used."""
+    existing = target.topics([topic.name for topic in topics]) if topics else {}
+    brokers = target.broker_count() if topics else 0
+    new = {topic.name: within_brokers(topic, brokers) for topic in topics if topic.name not in existing}
+    outcomes = target.create_topics(list(new.values()))
+    _await({name: max(new[name].partitions, 1) for name in _done(outcomes)}, target)
+    return [_creation(topic, new.get(topic.name), outcomes) for topic in topics]
+
+
+def within_brokers(topic: NewTopic, brokers: int) -> NewTopic:
+    """The topic with no more replicas than there are brokers."""
+    return replace(topic, replication_factor=min(topic.replication_factor, brokers))
+
+
+def internal_topics(flow: FlowConfig) -> list[NewTopic]:
+    """The topics on the target that hold the flow's positions and its ledger."""
+    offsets = NewTopic(
+        str(flow.get("offset.storage.topic")),
+        _number(flow, "offset.storage.partitions"),
+        _number(flow, "offset.storage.replication.factor"),
+        {"cleanup.policy": "compact"},
+    )
+    ledger = NewTopic(
+        ledger_topic(flow),
+        1,
+        _number(flow, "ledger.topic.replication.factor"),
+        {"cleanup.policy": "delete", "retention.ms": str(_LEDGER_RETENTION_MS)},
+    )
+    return [offsets, ledger]
+
+
+def ledger_topic(flow: FlowConfig) -> str:
+    """The ledger's name, made like that of the offset syncs, so that the policy takes it for internal."""
+    alias = flow.source.alias
+    model = flow.replication_policy.offset_syncs_topic(alias)
+    is_usual = model.startswith(_OFFSET_SYNCS)
+    return f"mm2-ledger{model.removeprefix(_OFFSET_SYNCS)}" if is_usual else f"mm2-ledger.{alias}.internal"
+
+
+def carried_settings(flow: FlowConfig, settings: Settings) -> dict[str, str]:
+    """Those settings of a source topic that its mirror gets when it is created."""
+    wanted = flow.config_property_filter
+    return {
+        name: setting.value
+        for name, setting in settings.items()
+        if setting.value is not None
+        and not (setting.is_read_only or setting.is_sensitive or setting.source is SettingSource.STATIC_BROKER)
+        and (not setting.is_default or wanted.should_replicate_source_default(name))
+        and wanted.should_replicate_config_property(name)
+    }
+
+
+def _choose(flow: FlowConfig, topics: Collection[str]) -> tuple[list[str], tuple[Skipped, ...]]:
+    chosen: list[str] = []
+    skipped: list[Skipped] = []
+    for topic in sorted(topics):
+        if _is_mirrored(flow, topic):
+            chosen.append(topic)
+        else:
+            skipped.append(Skipped(topic, _reason(flow, topic)))
+    return chosen, tuple(skipped)
+
+
+def _is_mirrored(flow: FlowConfig, topic: str) -> bool:
+    return should_replicate_topic(
+        topic,
+        flow.replication_policy,
+        flow.topic_filter,
+        flow.source.alias,
+        flow.target.alias,
+        flow.get("heartbeats.replication.enabled") is True,
+    )
+
+
+def _reason(flow: FlowConfig, topic: str) -> SkipReason:
+    policy = flow.replication_policy
+    if policy.is_internal_topic(topic):
+        return SkipReason.INTERNAL
+    is_loop = is_cycle(topic, policy, flow.source.alias, flow.target.alias)
+    return SkipReason.CYCLE if is_loop else SkipReason.FILTER
+
+
+def _remote_names(flow: FlowConfig, topics: Sequence[str]) -> tuple[dict[str, str], tuple[TopicProblem, ...]]:
+    """The names on the target; topics that would share one, or get one that Kafka refuses, are problems."""
+    by_remote: dict[str, list[str]] = {}
+    for topic in topics:
+        remote = flow.replication_policy.format_remote_topic(flow.source.alias, topic)
+        by_remote.setdefault(remote, []).append(topic)
+    problems = {problem.target: problem for problem in _problems(by_remote)}
+    names = {sources[0]: remote for remote, sources in by_remote.items() if remote not in problems}
+    return names, tuple(problems.values())
+
+
+def _problems(by_remote: Mapping[str, Sequence[str]]) -> Iterator[TopicProblem]:
+    for remote, sources in by_remote.items():
+        if len(sources) > 1:
+            yield TopicProblem(tuple(sources), remote, f"all would become {remote} on the target; none is mirrored")
+        elif not LEGAL_NAME.fullmatch(remote) or remote in (".", ".."):
+            yield TopicProblem(tuple(sources), remote, f"would become {remote}, which is no legal topic name")
+
+
+def _new_topic(flow: FlowConfig, source: TopicInfo, remote: str, settings: Settings) -> NewTopic:
+    copies = _number(flow, "replication.factor")
+    return NewTopic(remote, source.partitions, copies, carried_settings(flow, settings))
+
+
+def _await(partitions: Mapping[str, int], target: Admin) -> None:
+    if partitions:
+        target.wait_for_topics(partitions)
+
+
+def _done(outcomes: Mapping[str, Outcome]) -> list[str]:
+    return [name for name, outcome in outcomes.items() if outcome.status is Status.DONE]
+
+
+def _creation(asked: NewTopic, tried: NewTopic | None, outcomes: Mapping[str, Outcome]) -> Applied:
+    if tried is None:  # brokers refuse to create even what exists already, if we lack the right
+        return Applied(asked.name, "create", Outcome(Status.ALREADY))
+    wanted, given = asked.replication_factor, tried.replication_factor
+    warning = "" if wanted == given else f"has {given} replicas, not {wanted}: there are no more brokers"
+    return Applied(asked.name, "create", outcomes[asked.name], warning)
+
+
+def _number(flow: FlowConfig, name: str) -> int:
+    value = flow.get(name)
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,37 @@
+"""Two real clusters for every test that wants them, started once for the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from heliograph.embedded.cluster import EmbeddedCluster
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the Kafka client be imported: it reads its schemas in a way that Python 3.11 warns about."""
+    config.addinivalue_line("filterwarnings", "ignore:(read|open)_text is deprecated:DeprecationWarning")
+
+
+@pytest.fixture(scope="session")
+def cluster_pair() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
+    """Two clusters of one broker each. They are shared: a test uses topic names of its own."""
+    from heliograph.embedded.cluster import ClusterSpec, running_clusters
+
+    with running_clusters(ClusterSpec("primary"), ClusterSpec("backup")) as (primary, backup):
+        yield primary, backup
+
+
+@pytest.fixture(scope="session")
+def primary(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> EmbeddedCluster:
+    """The cluster that tests mirror from."""
+    return cluster_pair[0]
+
+
+@pytest.fixture(scope="session")
+def backup(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> EmbeddedCluster:
+    """The cluster that tests mirror to."""
+    return cluster_pair[1]

@@ -1,0 +1,1 @@
+"""Records of every kind that a mirror can meet, and the clusters they live on."""

@@ -1,0 +1,53 @@
+"""A compacted topic that has really been compacted: batches with holes, tombstones, a delete horizon."""
+
+from __future__ import annotations
+
+import time
+
+from heliograph.kafka.batches import DELETE_HORIZON, BatchHeader
+from heliograph.kafka.records import Record
+from heliograph.model import TopicPartition
+from tests.zoo import raw
+from tests.zoo.topics import create_topic
+
+_SETTINGS = {
+    "cleanup.policy": "compact",
+    "segment.ms": "100",
+    "min.cleanable.dirty.ratio": "0.001",
+    "max.compaction.lag.ms": "100",
+}
+_PATIENCE_SECONDS = 60
+
+
+def has_holes(header: BatchHeader) -> bool:
+    """Whether compaction took some records out of a batch, and left others."""
+    return 0 < header.record_count <= header.last_offset_delta
+
+
+def create_compacted(bootstrap_servers: str, name: str) -> TopicPartition:
+    """A compacted topic in which batches of every codec have lost records; comes back when they have."""
+    where = TopicPartition(create_topic(bootstrap_servers, name, settings=_SETTINGS), 0)
+    now = int(time.time() * 1000)
+    for codec in range(5):
+        repeated = [Record(i, now + i, f"k{i % 3}".encode(), f"{codec}/{i}".encode(), [("i", b"%d" % i)]) for i in range(12)]
+        single = Record(0, now, f"only {codec}".encode(), b"stays")
+        deleted = Record(0, now, f"deleted {codec}".encode(), None)
+        raw.append(bootstrap_servers, where, [raw.batch_of([single, *repeated, deleted, single], codec)])
+    _await_cleaning(bootstrap_servers, where)
+    return where
+
+
+def _await_cleaning(bootstrap_servers: str, where: TopicPartition) -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    rolls = 0
+    while not _is_clean(bootstrap_servers, where):
+        assert time.monotonic() < deadline, "the cleaner never came"
+        # Only a record that arrives after segment.ms closes the segment before it.
+        raw.append(bootstrap_servers, where, [raw.batch_of([Record(0, int(time.time() * 1000), b"roll", b"%d" % rolls)])])
+        rolls += 1
+        time.sleep(0.15)
+
+
+def _is_clean(bootstrap_servers: str, where: TopicPartition) -> bool:
+    headers = [header for header, _ in raw.fetch_batches(bootstrap_servers, where)]
+    return sum(map(has_holes, headers)) >= 5 and any(header.attributes & DELETE_HORIZON for header in headers)
