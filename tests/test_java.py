@@ -45,9 +45,7 @@ def test_the_path_is_used_when_java_home_is_too_old(tmp_path: Path, monkeypatch:
     assert find_java() == chosen
 
 
-def test_the_path_is_used_when_java_home_is_empty_or_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_path_is_used_when_java_home_is_empty_or_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = fake_java(tmp_path / "path", 'java version "17.0.9" 2023-10-17 LTS')
     for home in (None, tmp_path / "nowhere"):
         use(monkeypatch, home, tmp_path / "path")

@@ -7,11 +7,12 @@ HeliographError           1  something failed while running
 │   ├── DownloadFailed       jars could not be fetched
 │   └── ProcessFailed        a child process (broker, MirrorMaker 2) ended or never got ready
 ├── ClusterError          1  trouble with a cluster
-│   ├── CorruptBatch         a batch on the source fails its checksum
+│   ├── PartitionFailed      one partition cannot go on; the others can
 │   ├── BrokerUnavailable    no connection, or no answer in time: tried again
 │   ├── BrokerRefused        the broker answered with an error code
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
-│   └── Fenced               another mirror has taken over this flow
+│   └── Fenced               a newer producer has taken our transactional id
+│       └── TakenOver        the flow belongs to another mirror now
 ├── DriverGone            1  a lane has lost the process that planned it
 └── DifferenceFound       4  source and target differ
 """
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heliograph.config.problem import Problem
+    from heliograph.model import TopicPartition
 
 
 class HeliographError(Exception):
@@ -65,8 +67,15 @@ class ClusterError(HeliographError):
     """A cluster cannot be used as asked."""
 
 
-class CorruptBatch(ClusterError):
-    """The bytes of a batch are not those that its producer wrote; it is never mirrored."""
+class PartitionFailed(ClusterError):
+    """One partition cannot be mirrored further; it is set aside with the reason, and tried again later."""
+
+    retriable = True
+
+    def __init__(self, source: TopicPartition, reason: str) -> None:
+        super().__init__(f"{source}: {reason}")
+        self.source = source
+        self.reason = reason
 
 
 class BrokerUnavailable(ClusterError):
@@ -93,7 +102,15 @@ class AuthenticationFailed(ClusterError):
 
 
 class Fenced(ClusterError):
+    """Our transactional id was taken; perhaps only because we were too slow, so it is worth looking whose the flow is."""
+
+    retriable = True
+
+
+class TakenOver(Fenced):
     """A newer mirror owns the flow; this one must stop."""
+
+    retriable = False
 
 
 class DriverGone(HeliographError):

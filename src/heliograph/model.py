@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 
@@ -56,9 +57,33 @@ class PartitionProgress:
         return sum(run.length for run in self.runs)
 
 
+class EventKind(Enum):
+    """What can happen to a partition beside being copied."""
+
+    RETENTION = "retention"  # the source deleted records before they were mirrored
+    TRUNCATION = "truncation"  # the source lost records that it had: those mirrored from there are no longer its own
+    RECREATED = "recreated"  # another topic of the same name has taken the place of the old one
+    SET_ASIDE = "set-aside"  # the partition cannot go on for now
+    RESUMED = "resumed"  # it goes on again
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to a partition, with the source offsets that it concerns: from, up to and without to."""
+
+    kind: EventKind
+    source: TopicPartition
+    from_offset: int
+    to_offset: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.kind.value}: {self.reason}"
+
+
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One transaction of one lane: what was copied, when, by whom."""
+    """One transaction of one lane: what was copied, when, by whom, and what else happened."""
 
     flow: str
     lane: int
@@ -66,6 +91,7 @@ class LedgerEntry:
     producer_id: int
     written_at_ms: int
     partitions: Sequence[PartitionProgress] = ()
+    events: Sequence[Event] = ()
 
     @property
     def record_count(self) -> int:
@@ -79,6 +105,7 @@ class Assignment:
 
     source: TopicPartition
     target: TopicPartition
+    max_batch_bytes: int = 1024 * 1024 + 12
 
 
 @dataclass(frozen=True)
@@ -95,3 +122,4 @@ class LanePlan:
     positions: Mapping[TopicPartition, Position] = field(default_factory=dict)
     offsets_read_to: Mapping[int, int] = field(default_factory=dict)
     ledger_read_to: int = 0
+    set_aside: Mapping[TopicPartition, str] = field(default_factory=dict)  # known before, with reasons

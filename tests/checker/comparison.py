@@ -18,7 +18,7 @@ Servers = str | Sequence[str]
 Pairs = Mapping[TopicPartition, TopicPartition]
 
 
-class SameCluster(AssertionError):
+class SameClusterError(AssertionError):
     """Source and target are one cluster, so that a comparison would prove nothing."""
 
 
@@ -28,14 +28,16 @@ def compare(source: Servers, target: Servers, pairs: Pairs) -> Report:
     findings: list[Finding] = []
     record_count = 0
     for source_partition, target_partition in pairs.items():
-        pair = _Pair(source_partition, read_committed(source, source_partition), read_committed(target, target_partition))
+        pair = _Pair(
+            source_partition, read_committed(source, source_partition), read_committed(target, target_partition)
+        )
         findings += pair.differences()
         record_count += pair.record_count
     return Report(findings, record_count)
 
 
 def compare_compacted(source: Servers, target: Servers, pairs: Pairs) -> Report:
-    """Every difference between the last records of each key; what compaction may remove on either side does not count."""
+    """Every difference between the last records of each key; what compaction may remove does not count."""
     _expect_two_clusters(source, target)
     findings: list[Finding] = []
     record_count = 0
@@ -73,7 +75,7 @@ class _Pair:
 def _expect_two_clusters(source: Servers, target: Servers) -> None:
     ids = [_cluster_id(servers) for servers in (source, target)]
     if ids[0] == ids[1]:
-        raise SameCluster(f"source and target are the same cluster, {ids[0]}")
+        raise SameClusterError(f"source and target are the same cluster, {ids[0]}")
 
 
 def _cluster_id(servers: Servers) -> str:

@@ -30,7 +30,8 @@ class Finding:
 
     def __str__(self) -> str:
         fields = f" {', '.join(self.fields)}" if self.fields else ""
-        return f"{self.source}: {self.kind.value}{fields} at source {_shown(self.source_offset)}, target {_shown(self.target_offset)}"
+        offsets = f"source {_shown(self.source_offset)}, target {_shown(self.target_offset)}"
+        return f"{self.source}: {self.kind.value}{fields} at {offsets}"
 
 
 def _shown(offset: int | None) -> str:

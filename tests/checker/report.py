@@ -32,5 +32,9 @@ class Report:
         lines = [str(finding) for finding in self.findings[:_SHOWN]]
         hidden = len(self.findings) - len(lines)
         return "\n".join(
-            [f"{len(self.findings)} differences in {self.record_count} records", *lines, *([f"and {hidden} more"] if hidden else [])]
+            [
+                f"{len(self.findings)} differences in {self.record_count} records",
+                *lines,
+                *([f"and {hidden} more"] if hidden else []),
+            ]
         )

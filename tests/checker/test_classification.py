@@ -17,7 +17,10 @@ NAME = TopicPartition("orders", 0)
 
 
 def log(letters: str, base: int = 0) -> list[Seen]:
-    return [Seen(base + i, Content(letter.encode(), b"value of " + letter.encode(), (), i)) for i, letter in enumerate(letters)]
+    return [
+        Seen(base + i, Content(letter.encode(), b"value of " + letter.encode(), (), i))
+        for i, letter in enumerate(letters)
+    ]
 
 
 def copy_of(source: Sequence[Seen], order: Sequence[int]) -> list[Seen]:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
-from tests.checker import Finding, Kind, SameCluster, compare, compare_compacted
+from tests.checker import Kind, Report, SameClusterError, compare, compare_compacted
 from tests.zoo.raw import append, batch_of
 from tests.zoo.stations import Stations
 from tests.zoo.topics import create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
-pytest_plugins = ["tests.zoo.clusters"]
 
+Expected = tuple[object, ...]
 ORIGINAL = [
     Record(0, 1_000, b"k0", b"v0"),
     Record(1, 1_000, None, b"v1", [("h", b"1"), ("h", None), ("g", b"")]),
@@ -38,20 +39,20 @@ class Copies:
         self._source = TopicPartition(create_topic(source, fresh_name("original")), 0)
         append(source, self._source, [batch_of(ORIGINAL)])
 
-    def check(self, copied: Sequence[Record], how: Callable[..., object] = compare) -> tuple[list[Finding], int]:
+    def check(self, copied: Sequence[Record], how: Callable[..., Report] = compare) -> tuple[list[Expected], int]:
         """What the checker says of a copy that has these records."""
         target = TopicPartition(create_topic(self._servers[1], fresh_name("copy")), 0)
         append(self._servers[1], target, [batch_of([record]) for record in copied])
         report = how(*self._servers, {self._source: target})
-        return [
-            (finding.kind, finding.source_offset, finding.target_offset, *finding.fields)  # type: ignore[misc]
-            for finding in report.findings  # type: ignore[attr-defined]
-        ], report.record_count  # type: ignore[attr-defined]
+        found: list[Expected] = [
+            (item.kind, item.source_offset, item.target_offset, *item.fields) for item in report.findings
+        ]
+        return found, report.record_count
 
 
 @pytest.fixture(scope="module")
-def copies(stations: Stations) -> Copies:
-    return Copies(stations.source, stations.target)
+def copies(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> Copies:
+    return Copies(*Stations.of(cluster_pair))
 
 
 @pytest.mark.parametrize(
@@ -73,19 +74,25 @@ def copies(stations: Stations) -> Copies:
         pytest.param(altered(3, value=None), [(Kind.ALTERED, 3, 3, "value")], id="empty value made null"),
         pytest.param(altered(4, headers=[("h", b"x" * 49)]), [(Kind.ALTERED, 4, 4, "headers")], id="header value"),
         pytest.param(
-            altered(1, headers=[("h", None), ("h", b"1"), ("g", b"")]), [(Kind.ALTERED, 1, 1, "headers")], id="header order"
+            altered(1, headers=[("h", None), ("h", b"1"), ("g", b"")]),
+            [(Kind.ALTERED, 1, 1, "headers")],
+            id="header order",
         ),
         pytest.param(
-            altered(1, headers=[("h", b"1"), ("g", b"")]), [(Kind.ALTERED, 1, 1, "headers")], id="repeated header dropped"
+            altered(1, headers=[("h", b"1"), ("g", b"")]),
+            [(Kind.ALTERED, 1, 1, "headers")],
+            id="repeated header dropped",
         ),
         pytest.param(
-            altered(1, headers=[("h", b"1"), ("h", b""), ("g", b"")]), [(Kind.ALTERED, 1, 1, "headers")], id="null header"
+            altered(1, headers=[("h", b"1"), ("h", b""), ("g", b"")]),
+            [(Kind.ALTERED, 1, 1, "headers")],
+            id="null header",
         ),
         pytest.param(altered(5, timestamp=1_004), [(Kind.ALTERED, 5, 5, "timestamp")], id="timestamp"),
     ],
 )
 def test_each_change_of_one_record_is_named_with_its_offsets(
-    copies: Copies, copied: list[Record], expected: list[Finding]
+    copies: Copies, copied: list[Record], expected: list[Expected]
 ) -> None:
     assert copies.check(copied) == (expected, len(ORIGINAL))
 
@@ -102,11 +109,11 @@ def test_each_change_of_one_record_is_named_with_its_offsets(
     ],
 )
 def test_of_compacted_topics_only_the_last_value_of_each_key_counts(
-    copies: Copies, copied: list[Record], expected: list[Finding]
+    copies: Copies, copied: list[Record], expected: list[Expected]
 ) -> None:
     assert copies.check(copied, compare_compacted)[0] == expected
 
 
-def test_a_cluster_is_never_compared_with_itself(stations: Stations) -> None:
-    with pytest.raises(SameCluster):
-        compare(stations.source, stations.source, {})
+def test_a_cluster_is_never_compared_with_itself(primary: EmbeddedCluster) -> None:
+    with pytest.raises(SameClusterError):
+        compare(primary.bootstrap_servers, primary.bootstrap_servers, {})

@@ -131,7 +131,7 @@ def test_clients_get_every_setting_with_its_default(load_text: Load) -> None:
     assert consumer["fetch.max.bytes"] == 7
     assert consumer["bootstrap.servers"] == ("a:9092",)
     assert consumer["isolation.level"] == "read_committed"
-    assert config.clusters["b"].client_settings("consumer")["fetch.max.bytes"] == 52428800
+    assert config.clusters["b"].client_settings("consumer")["fetch.max.bytes"] == 8388608
 
 
 def test_a_flow_sees_its_clusters_with_its_own_overrides(load_text: Load) -> None:

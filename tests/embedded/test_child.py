@@ -110,9 +110,7 @@ def test_stop_is_kind(log: Path) -> None:
 
 
 def test_stop_uses_force_after_its_timeout(log: Path) -> None:
-    child = ChildProcess(
-        "stubborn", ["/bin/sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done"], log
-    )
+    child = ChildProcess("stubborn", ["/bin/sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done"], log)
     child.wait_until(lambda: "up" in child.output(), 10)
 
     child.stop(timeout=0.3)
@@ -152,6 +150,14 @@ def test_an_early_end_is_told_with_its_code_and_last_lines(log: Path) -> None:
     assert "1" not in lines
 
 
+def test_an_error_is_told_also_when_much_was_written_after_it(log: Path) -> None:
+    script = "echo '[t] ERROR the reason (c)'; seq 100; exit 5"
+    child = ChildProcess("broken", ["/bin/sh", "-c", script], log)
+
+    with pytest.raises(ProcessFailed, match=r"code 5:\n\[t\] ERROR the reason \(c\)\n86\n"):
+        child.wait_until(lambda: False, 10)
+
+
 def test_a_late_child_is_told_with_its_last_lines(log: Path) -> None:
     child = ChildProcess("slow", ["/bin/sh", "-c", "echo still loading; exec sleep 300"], log)
 
@@ -170,9 +176,7 @@ def test_output_is_that_of_this_start_alone(log: Path) -> None:
 
 
 def test_the_environment_is_extended(log: Path) -> None:
-    child = ChildProcess(
-        "env", ["/bin/sh", "-c", 'echo "$GREETING ${PATH:+path}"'], log, {"GREETING": "hello"}
-    )
+    child = ChildProcess("env", ["/bin/sh", "-c", 'echo "$GREETING ${PATH:+path}"'], log, {"GREETING": "hello"})
 
     assert eventually(lambda: not child.is_running)
     assert child.output() == "hello path\n"

@@ -48,7 +48,7 @@ def was_stopped_cleanly(cluster: EmbeddedCluster) -> bool:
     return all((node.spec.folder / "data" / ".kafka_cleanshutdown").exists() for node in cluster.brokers)
 
 
-def test_two_clusters_start_within_seconds() -> None:
+def test_two_clusters_start_within_seconds_and_leave_nothing_behind() -> None:
     began = time.monotonic()
 
     with running_clusters(ClusterSpec("primary"), ClusterSpec("backup")) as clusters:
@@ -58,6 +58,8 @@ def test_two_clusters_start_within_seconds() -> None:
     print(f"two clusters were ready after {took:.1f} s")
     assert counts == [1, 1]
     assert took < 30
+    assert not [cluster for cluster in clusters if cluster.folder.exists()]
+    assert all(is_gone(cluster.brokers[0].process.pid) for cluster in clusters)
 
 
 def test_a_broker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
@@ -98,14 +100,6 @@ def test_a_frozen_broker_does_not_answer_until_thawed_and_still_stops_cleanly(tm
 
         broker.signal(signal.SIGSTOP)
     assert was_stopped_cleanly(cluster)
-
-
-def test_a_temporary_folder_is_deleted_at_the_end() -> None:
-    with EmbeddedCluster(small("brief")) as cluster:
-        assert cluster.folder.is_dir()
-
-    assert not cluster.folder.exists()
-    assert is_gone(cluster.brokers[0].process.pid)
 
 
 def test_a_failed_start_stops_everything_and_tells_why(tmp_path: Path) -> None:
@@ -175,12 +169,14 @@ def test_a_killed_broker_comes_back_with_its_data(trio: EmbeddedCluster) -> None
 
     broker.process.kill()
     assert count_brokers(broker.spec.listeners[0].address) == 0
+    assert count_brokers(trio.brokers[0].spec.listeners[0].address) > 0
     broker.start()
     trio.wait_until_ready()
 
     assert receive(trio, "on-two", 20) == sent
 
 
+@pytest.mark.long
 def test_all_brokers_may_die_while_the_controller_lives(trio: EmbeddedCluster) -> None:
     for broker in trio.brokers:
         broker.process.kill()

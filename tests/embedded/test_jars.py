@@ -126,9 +126,7 @@ def test_the_cache_is_where_the_system_wants_it(tmp_path: Path, monkeypatch: pyt
     assert cache_folder() == tmp_path / ".cache" / "heliograph"
 
 
-def test_missing_jars_are_fetched_with_progress_and_the_others_left(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_missing_jars_are_fetched_with_progress_and_the_others_left(repository: Repository, tmp_path: Path) -> None:
     jars = [repository.publish(name) for name in ("one", "two", "three")]
     (tmp_path / "two-1.0.jar").write_bytes(b"already here")
     steps: list[tuple[int, int]] = []
@@ -150,9 +148,7 @@ def test_a_complete_folder_asks_nobody(repository: Repository, tmp_path: Path) -
     assert not repository.requests
 
 
-def test_a_jar_with_another_checksum_is_refused_and_nothing_is_kept(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_a_jar_with_another_checksum_is_refused_and_nothing_is_kept(repository: Repository, tmp_path: Path) -> None:
     honest, tampered = repository.publish("one"), repository.publish("two")
     repository.files["/org/example/two/1.0/two-1.0.jar"] = _jar_content("something else")
 

@@ -16,6 +16,7 @@ from tests.embedded.waiting import is_gone
 
 _TOPIC = "mirrormaker-orders"
 _COPY = f"alpha.{_TOPIC}"
+_STARTED = "[t] INFO Kafka MirrorMaker started (c)\n"
 _CONNECTOR = "[t] INFO Started MirrorSourceConnector with {} topic-partitions. (c)\n"
 _BEGUN = "[t] INFO [Worker clientId={}, groupId=a-mm2] Starting task MirrorSourceConnector-{} (c)\n"
 _RUNNING = (
@@ -108,4 +109,5 @@ def test_a_start_that_fails_is_told_with_the_reason(
     ],
 )
 def test_ready_means_topics_read_and_all_tasks_running(log: str, flows: int, ready: bool) -> None:
-    assert StartProgress.of(log).is_ready(flows) is ready
+    assert StartProgress.of(_STARTED + log).is_ready(flows) is ready
+    assert not StartProgress.of(log).is_ready(flows)

@@ -28,7 +28,7 @@ def messages(count: int, first: int = 0) -> list[Message]:
     return [
         Message(
             None if number % 5 == 1 else f"key-{number}".encode(),
-            None if number % 7 == 2 else f"value-{number}".encode(),
+            None if number % 5 == 2 else f"value-{number}".encode(),
             1_700_000_000_000 + number,
             (("trace", str(number).encode()), ("trace", b"")) if number % 3 else (),
         )
@@ -53,9 +53,7 @@ def send(cluster: EmbeddedCluster, topic: str, batch: Sequence[Message]) -> None
     """Write messages and wait until the brokers have them."""
     with closing(KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all")) as producer:
         for message in batch:
-            producer.send(
-                topic, message.value, message.key, list(message.headers), timestamp_ms=message.timestamp
-            )
+            producer.send(topic, message.value, message.key, list(message.headers), timestamp_ms=message.timestamp)
         producer.flush(30)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ import kafka
 import pytest
 from kafka import KafkaConsumer
 
+from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.copying import PartitionCopy
 from heliograph.engine.lane import Lane, LaneSettings
 from heliograph.kafka import ledger, positions, reading
@@ -28,16 +29,15 @@ from tests.zoo.topics import create_topic, fresh_name
 from tests.zoo.transactions import abort_open, leave_open, write_interleaved, write_transactions
 
 pytestmark = pytest.mark.kafka
-pytest_plugins = ["tests.zoo.clusters"]
 
-OFFSETS_TOPIC = "mm2-offsets.primary.internal"
-LEDGER_TOPIC = "mm2-ledger.primary.internal"
+OFFSETS_TOPIC = "lane-test.mm2-offsets.primary.internal"  # the names without prefix belong to tests of whole flows
+LEDGER_TOPIC = "lane-test.mm2-ledger.primary.internal"
 OFFSETS_PARTITIONS = 25
 PATIENCE_SECONDS = 60.0
 QUICK = LaneSettings(commit_interval=0.2, limits=FetchLimits(max_wait_ms=50))
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """Stands for the end of the process: nothing is committed or cleaned up."""
 
 
@@ -65,11 +65,11 @@ class Mirror:
 
     def lane(
         self, should_end: Callable[[], bool], settings: LaneSettings = QUICK, plan: LanePlan | None = None
-    ) -> Iterator[LedgerEntry]:
+    ) -> Generator[LedgerEntry, None, None]:
         """A lane at work: each entry is a committed transaction."""
         source = Access("primary", self.stations.source.split(","))
         target = Access("backup", self.stations.target.split(","))
-        return Lane(plan or self.plan(), source, target, settings, should_end).run()
+        yield from Lane(plan or self.plan(), source, target, settings, should_end).run()
 
     def copy_all(self, settings: LaneSettings = QUICK, plan: LanePlan | None = None) -> list[LedgerEntry]:
         """Run a lane until every source partition is done up to its last stable offset."""
@@ -93,7 +93,9 @@ class Mirror:
         """The last stable offsets of the source partitions."""
         with raw.network(self.stations.source, *{source.topic for source in self.pairs}) as (_, network):
             return {
-                source: reading.list_offsets(network, source.topic, {source.partition: reading.LATEST}, isolation=1)[source.partition]
+                source: reading.list_offsets(network, source.topic, {source.partition: reading.LATEST}, isolation=1)[
+                    source.partition
+                ]
                 for source in self.pairs
             }
 
@@ -101,8 +103,12 @@ class Mirror:
         """The positions on the target, read by key, as Kafka Connect would."""
         with raw.network(self.stations.target, OFFSETS_TOPIC) as (loop, network):
             starts = dict.fromkeys(range(OFFSETS_PARTITIONS), 0)
-            values = {record.key: record.value for _, record in reading.read_to_end(loop, network, OFFSETS_TOPIC, starts)}
-        found = {source: positions.decode_value(values.get(positions.encode_key("primary", source))) for source in self.pairs}
+            values = {
+                record.key: record.value for _, record in reading.read_to_end(loop, network, OFFSETS_TOPIC, starts)
+            }
+        found = {
+            source: positions.decode_value(values.get(positions.encode_key("primary", source))) for source in self.pairs
+        }
         return {source: position for source, position in found.items() if position is not None}
 
     def runs(self, source: TopicPartition) -> list[Run]:
@@ -132,8 +138,9 @@ class Mirror:
 
 
 @pytest.fixture(scope="module")
-def prepared(stations: Stations) -> Stations:
+def prepared(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> Stations:
     """The clusters with the internal topics of a flow on the target."""
+    stations = Stations.of(cluster_pair)
     create_topic(stations.target, OFFSETS_TOPIC, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
     create_topic(stations.target, LEDGER_TOPIC)
     return stations
@@ -176,7 +183,11 @@ def test_batches_are_copied_whole(make_mirror: MakeMirror) -> None:
     raw.append(mirror.stations.source, source, [raw.batch_of(*batch) for batch in odd_batches()])
     mirror.copy_all()
     written = [data[61:] for _, data in raw.fetch_batches(mirror.stations.source, source)]
-    arrived = [data[61:] for header, data in raw.fetch_batches(mirror.stations.target, mirror.pairs[source]) if not header.is_control]
+    arrived = [
+        data[61:]
+        for header, data in raw.fetch_batches(mirror.stations.target, mirror.pairs[source])
+        if not header.is_control
+    ]
     assert arrived == written
 
 
@@ -211,7 +222,9 @@ def test_times_set_by_the_source_broker_become_the_times_of_the_copy(make_mirror
     mirror.write([numbered(5), numbered(1, 5), numbered(30, 6)])
     mirror.copy_all()
     mirror.assert_equal(at_least=36)
-    times = {item.content.timestamp for item in read_committed(mirror.stations.target, mirror.pairs[only_source(mirror)])}
+    times = {
+        item.content.timestamp for item in read_committed(mirror.stations.target, mirror.pairs[only_source(mirror)])
+    }
     assert min(times) > 1_750_000_000_000, "the broker's clock, not the producer's times"
 
 
@@ -264,7 +277,9 @@ def test_positions_lie_where_javas_partitioner_puts_their_keys(make_mirror: Make
     mirror.copy_all()
     with raw.network(prepared.target, OFFSETS_TOPIC) as (loop, network):
         starts = dict.fromkeys(range(OFFSETS_PARTITIONS), 0)
-        where = {record.key: partition for partition, record in reading.read_to_end(loop, network, OFFSETS_TOPIC, starts)}
+        where = {
+            record.key: partition for partition, record in reading.read_to_end(loop, network, OFFSETS_TOPIC, starts)
+        }
     for source in mirror.pairs:
         key = positions.encode_key("primary", source)
         assert where[key] == positions.partition_for(key, OFFSETS_PARTITIONS)
@@ -338,7 +353,9 @@ def test_positions_in_the_plan_count_until_newer_ones_are_found(make_mirror: Mak
 def test_a_start_in_the_middle_of_a_batch_copies_only_the_rest(make_mirror: MakeMirror, codec: int) -> None:
     mirror = make_mirror()
     source = only_source(mirror)
-    raw.append(mirror.stations.source, source, [raw.batch_of(numbered(10, 0), codec), raw.batch_of(numbered(10, 10), codec)])
+    raw.append(
+        mirror.stations.source, source, [raw.batch_of(numbered(10, 0), codec), raw.batch_of(numbered(10, 10), codec)]
+    )
     mirror.copy_all(plan=mirror.plan(positions={source: Position(6)}))
     written = [item.content for item in read_committed(mirror.stations.source, source)]
     arrived = [item.content for item in read_committed(mirror.stations.target, mirror.pairs[source])]
@@ -372,7 +389,7 @@ def test_a_lane_that_was_taken_over_writes_nothing_more(make_mirror: MakeMirror)
     mirror.write([numbered(10, 10)])
     mirror.copy_all()
     mirror.write([numbered(10, 20)])
-    # The old lane is fenced at its next write, begins again at the position that the new one left, and goes on from there.
+    # The old lane is fenced at its next write, begins again at the position that the new one left, and goes on.
     with closing(old):
         copied = 0
         for entry in old:
@@ -422,10 +439,14 @@ def test_records_that_are_fetched_during_a_commit_belong_to_the_next_one(
 
     monkeypatch.setattr(PartitionCopy, "accept", count_and_accept)
     monkeypatch.setattr(TransactionalProducer, "end", let_more_arrive_and_end)
-    deadline = time.monotonic() + 10
     last_offsets: list[int] = []
     patient = LaneSettings(commit_interval=5, limits=FetchLimits(max_wait_ms=5_000))
-    for entry in mirror.lane(lambda: 19 in last_offsets or time.monotonic() > deadline, patient):
-        last_offsets += [progress.last_offset for progress in entry.partitions]
+    deadline = time.monotonic() + 10
+
+    def should_end() -> bool:
+        return 19 in last_offsets or time.monotonic() > deadline
+
+    for entry in mirror.lane(should_end, patient):
+        last_offsets.extend(progress.last_offset for progress in entry.partitions)
     assert last_offsets == [9, 19]
     mirror.assert_equal(at_least=20)

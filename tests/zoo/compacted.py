@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
+
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from heliograph.kafka.batches import DELETE_HORIZON, BatchHeader
 from heliograph.kafka.records import Record
@@ -26,15 +30,26 @@ def has_holes(header: BatchHeader) -> bool:
 
 def create_compacted(bootstrap_servers: str, name: str) -> TopicPartition:
     """A compacted topic in which batches of every codec have lost records; comes back when they have."""
+    _hurry_cleaner(bootstrap_servers)
     where = TopicPartition(create_topic(bootstrap_servers, name, settings=_SETTINGS), 0)
     now = int(time.time() * 1000)
     for codec in range(5):
-        repeated = [Record(i, now + i, f"k{i % 3}".encode(), f"{codec}/{i}".encode(), [("i", b"%d" % i)]) for i in range(12)]
+        repeated = [
+            Record(i, now + i, f"k{i % 3}".encode(), f"{codec}/{i}".encode(), [("i", b"%d" % i)]) for i in range(12)
+        ]
         single = Record(0, now, f"only {codec}".encode(), b"stays")
         deleted = Record(0, now, f"deleted {codec}".encode(), None)
         raw.append(bootstrap_servers, where, [raw.batch_of([single, *repeated, deleted, single], codec)])
     _await_cleaning(bootstrap_servers, where)
     return where
+
+
+def _hurry_cleaner(bootstrap_servers: str) -> None:
+    """Let the cleaner look for work often; by default it rests 15 s."""
+    with closing(KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
+        for broker in admin.describe_cluster()["brokers"]:
+            hurry = {"log.cleaner.backoff.ms": "100"}
+            admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, str(broker["broker_id"]), hurry)])
 
 
 def _await_cleaning(bootstrap_servers: str, where: TopicPartition) -> None:
@@ -43,7 +58,9 @@ def _await_cleaning(bootstrap_servers: str, where: TopicPartition) -> None:
     while not _is_clean(bootstrap_servers, where):
         assert time.monotonic() < deadline, "the cleaner never came"
         # Only a record that arrives after segment.ms closes the segment before it.
-        raw.append(bootstrap_servers, where, [raw.batch_of([Record(0, int(time.time() * 1000), b"roll", b"%d" % rolls)])])
+        raw.append(
+            bootstrap_servers, where, [raw.batch_of([Record(0, int(time.time() * 1000), b"roll", b"%d" % rolls)])]
+        )
         rolls += 1
         time.sleep(0.15)
 

@@ -44,7 +44,13 @@ def numbered(count: int, first: int = 0, size: int = 20) -> list[Record]:
     """Ordinary records, each told by its number."""
     start = 1_700_000_000_000
     return [
-        Record(i - first, start + i, f"key-{i % 7}".encode(), f"value-{i}".encode().ljust(size, b"."), [("n", str(i).encode())])
+        Record(
+            i - first,
+            start + i,
+            f"key-{i % 7}".encode(),
+            f"value-{i}".encode().ljust(size, b"."),
+            [("n", str(i).encode())],
+        )
         for i in range(first, first + count)
     ]
 

@@ -19,7 +19,9 @@ Connected = tuple[Loop, Network]
 NOBODY = ProducerStamp(-1, -1, is_transactional=False)
 
 
-def batch_of(wanted: Iterable[Record], compression: int = 0, stamp: ProducerStamp = NOBODY, sequence: int = -1) -> bytearray:
+def batch_of(
+    wanted: Iterable[Record], compression: int = 0, stamp: ProducerStamp = NOBODY, sequence: int = -1
+) -> bytearray:
     """One batch of the given records."""
     return records.encode(wanted, stamp, sequence, compression)
 
@@ -46,7 +48,9 @@ def append(bootstrap_servers: str, where: TopicPartition, pieces: Iterable[Buffe
     return [item.base_offset for item in appended]
 
 
-def send(loop: Loop, connected: Network, pieces: Sequence[Batch], transactional_id: str | None = None) -> list[Appended]:
+def send(
+    loop: Loop, connected: Network, pieces: Sequence[Batch], transactional_id: str | None = None
+) -> list[Appended]:
     """One produce request to the leader of the first batch's partition, and its answer."""
     connection = connected.connection(connected.leader(pieces[0].topic, pieces[0].partition).broker_id)
     version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
@@ -60,7 +64,9 @@ def send(loop: Loop, connected: Network, pieces: Sequence[Batch], transactional_
 def fetch_batches(bootstrap_servers: str, where: TopicPartition) -> list[tuple[BatchHeader, bytes]]:
     """All batches of a partition as the broker keeps them, up to the last stable offset, with their headers."""
     with network(bootstrap_servers, where.topic) as (loop, connected):
-        end = reading.list_offsets(connected, where.topic, {where.partition: reading.LATEST}, isolation=1)[where.partition]
+        end = reading.list_offsets(connected, where.topic, {where.partition: reading.LATEST}, isolation=1)[
+            where.partition
+        ]
         point = FetchPoint(where.topic, connected.topic_id(where.topic), where.partition, 0)
         fetcher = Fetcher(loop, connected, point)
         found: list[tuple[BatchHeader, bytes]] = []

@@ -27,8 +27,9 @@ def write_transactions(bootstrap_servers: str, where: TopicPartition, count: int
         producer.init_transactions()
         for number, is_aborted in zip(range(count), cycle([False, True, False]), strict=False):
             producer.begin_transaction()
+            key = b"aborted" if is_aborted else b"kept"
             for index in range(size):
-                producer.send(where.topic, f"{number}/{index}".encode(), b"aborted" if is_aborted else b"kept", None, where.partition)
+                producer.send(where.topic, f"{number}/{index}".encode(), key, None, where.partition)
             producer.flush()
             if is_aborted:
                 producer.abort_transaction()
@@ -67,7 +68,7 @@ class RawTransaction:
 
 
 def write_interleaved(bootstrap_servers: str, where: TopicPartition) -> None:
-    """Three transactions in each other's middle: the first commits, the second aborts, the third (with gaps) commits."""
+    """Three transactions in each other's middle: the first and the third commit, the second aborts and tries again."""
     with raw.network(bootstrap_servers, where.topic) as connected:
         one, two, three = (RawTransaction(connected, f"interleaved-{where}-{i}", where) for i in range(3))
         for round_ in range(4):

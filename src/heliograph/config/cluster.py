@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from heliograph.config.option import Value
     from heliograph.config.properties import Entry
 
-_BROKER: Final = re.compile(
-    r"(?:[A-Za-z0-9_+.:/-]*//)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]:/@]+):(?P<port>[0-9]{1,5})"
-)
+_BROKER: Final = re.compile(r"(?:[A-Za-z0-9_+.:/-]*//)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]:/@]+):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(frozen=True)

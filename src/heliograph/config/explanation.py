@@ -61,9 +61,7 @@ def _shared(cluster: ClusterConfig) -> list[Setting]:
     return [
         setting
         for name, setting in roles[0].items()
-        if setting.option
-        and setting.option.scope is Scope.CLIENT
-        and all(r.get(name) == setting for r in roles)
+        if setting.option and setting.option.scope is Scope.CLIENT and all(r.get(name) == setting for r in roles)
     ]
 
 

@@ -145,9 +145,7 @@ def _entry(option: Option, connector: Mapping[str, Entry], worker: Mapping[str, 
 def _plugin_settings(
     clusters: tuple[ClusterConfig, ClusterConfig], settings: Mapping[str, Setting], source: ResolvedFile
 ) -> dict[str, str]:
-    texts = {
-        name: revealed_text(setting.value) for name, setting in settings.items() if setting.value is not None
-    }
+    texts = {name: revealed_text(setting.value) for name, setting in settings.items() if setting.value is not None}
     aliases = source.entries.get("clusters")
     return texts | {"clusters": source.text(aliases) if aliases else ", ".join(c.alias for c in clusters)}
 
@@ -155,9 +153,7 @@ def _plugin_settings(
 class _PluginLoader:
     """Loads the classes that a flow names, and collects why one cannot be."""
 
-    def __init__(
-        self, settings: Mapping[str, Setting], texts: Mapping[str, str], source: ResolvedFile
-    ) -> None:
+    def __init__(self, settings: Mapping[str, Setting], texts: Mapping[str, str], source: ResolvedFile) -> None:
         self._settings = settings
         self._texts = texts
         self._source = source

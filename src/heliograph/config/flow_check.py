@@ -51,9 +51,7 @@ class _Checker:
 
     def alias(self) -> Iterator[Problem]:
         policy, separator = self._flow.replication_policy, str(self._flow.get("replication.policy.separator"))
-        prefixed = isinstance(policy, DefaultReplicationPolicy) and not isinstance(
-            policy, IdentityReplicationPolicy
-        )
+        prefixed = isinstance(policy, DefaultReplicationPolicy) and not isinstance(policy, IdentityReplicationPolicy)
         if prefixed and separator in self._flow.source.alias:
             yield Problem(
                 Severity.WARNING,

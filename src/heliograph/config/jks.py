@@ -44,9 +44,7 @@ class JksStore:
 def read_store(data: bytes, password: str | None) -> JksStore:
     """Read a store and check its digest; without a password the check is left out, as in Java."""
     body, digest = data[:-_DIGEST_SIZE], data[-_DIGEST_SIZE:]
-    if password is not None and not hmac.compare_digest(
-        _sha1(_utf16(password), _DIGEST_PHRASE, body), digest
-    ):
+    if password is not None and not hmac.compare_digest(_sha1(_utf16(password), _DIGEST_PHRASE, body), digest):
         raise JksError("the password is wrong, or the file is damaged")
     reader = _Reader(body)
     if reader.take(4) != MAGIC:

@@ -109,9 +109,7 @@ def _pem_key(block: re.Match[str], password: Secret | None) -> PrivateKeyTypes:
     except UnsupportedAlgorithm:
         raise MaterialError("the private key is of a kind that is not supported") from None
     except (ValueError, TypeError):
-        reason = (
-            "the key password is wrong, or the key is damaged" if encrypted else "the private key is damaged"
-        )
+        reason = "the key password is wrong, or the key is damaged" if encrypted else "the private key is damaged"
         raise MaterialError(reason) from None
 
 
@@ -128,9 +126,7 @@ def _pkcs12(data: bytes, password: Secret | None) -> pkcs12.PKCS12KeyAndCertific
     try:
         return pkcs12.load_pkcs12(data, password.reveal().encode() if password else None)
     except UnsupportedAlgorithm:
-        raise MaterialError(
-            "its encryption is not supported; convert it with keytool -importkeystore"
-        ) from None
+        raise MaterialError("its encryption is not supported; convert it with keytool -importkeystore") from None
     except (ValueError, TypeError):
         reason = "the password is wrong, or the file is damaged" if password else "its password is not set"
         raise MaterialError(reason) from None

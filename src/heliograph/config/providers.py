@@ -124,9 +124,7 @@ class DirectoryProvider(PathProvider):
     def get(self, path: str, key: str) -> str:
         """The content of a file in a directory."""
         if not path:
-            raise ProviderError(
-                f"{self.name} needs a directory: write ${{{self.name}:/path/to/directory:file}}"
-            )
+            raise ProviderError(f"{self.name} needs a directory: write ${{{self.name}:/path/to/directory:file}}")
         if key in ("", ".", "..") or "/" in key or os.sep in key:
             raise ProviderError(f"{self.name} takes the plain name of a file in {path}")
         return self._read(Path(path) / key)
@@ -207,9 +205,7 @@ class _Builder:
         paths = [Path(item.strip()) for item in self._settings.get(key, "").split(",") if item.strip()]
         for path in paths:
             if not path.is_absolute():
-                self.problems.append(
-                    ProviderProblem(key, f"{path} is not absolute", "write paths that begin with /")
-                )
+                self.problems.append(ProviderProblem(key, f"{path} is not absolute", "write paths that begin with /"))
             elif not path.exists():
                 self.problems.append(ProviderProblem(key, f"{path} does not exist", "create it or remove it"))
         return tuple(path.resolve() for path in paths)

@@ -31,9 +31,7 @@ _PROVIDERS: Final = "config.providers"
 class Reading:
     """Reads one file. After `read`, the other attributes hold what could be made of it."""
 
-    def __init__(
-        self, file: PropertiesFile, environment: Mapping[str, str], targets: Sequence[str] | None
-    ) -> None:
+    def __init__(self, file: PropertiesFile, environment: Mapping[str, str], targets: Sequence[str] | None) -> None:
         self._file = file
         self._environment = environment
         self._targets = targets
@@ -47,9 +45,7 @@ class Reading:
         """Read everything, and tell what is wrong or doubtful."""
         yield from self._file.problems
         clusters = self._file.entries.get("clusters")
-        aliases = (
-            tuple(dict.fromkeys(alias for alias in split_list(clusters.value) if alias)) if clusters else ()
-        )
+        aliases = tuple(dict.fromkeys(alias for alias in split_list(clusters.value) if alias)) if clusters else ()
         yield from self._check_aliases(clusters, aliases)
         if not aliases:
             return
@@ -63,9 +59,7 @@ class Reading:
         yield from self._read_clusters(aliases)
         yield from self._read_flows(aliases)
 
-    def _problem(
-        self, severity: Severity, message: str, hint: str = "", entry: Entry | None = None
-    ) -> Problem:
+    def _problem(self, severity: Severity, message: str, hint: str = "", entry: Entry | None = None) -> Problem:
         line, key = (entry.line, entry.key) if entry else (None, "")
         return Problem(severity, message, hint, self._file.file, line, key)
 
@@ -73,9 +67,7 @@ class Reading:
         if not aliases or entry is None:
             yield Problem(
                 Severity.ERROR,
-                "names no clusters"
-                if entry
-                else "is missing, so that this is not a whole mm2.properties file",
+                "names no clusters" if entry else "is missing, so that this is not a whole mm2.properties file",
                 "write clusters = A, B and A.bootstrap.servers, B.bootstrap.servers, A->B.enabled = true",
                 self._file.file,
                 entry.line if entry else None,
@@ -202,9 +194,7 @@ class _Texts:
         names = self._file.entries.get(_PROVIDERS)
         return names.line if names else None
 
-    def _resolve(
-        self, entry: Entry, providers: Mapping[str, Provider], broken: Iterable[str]
-    ) -> Iterator[Problem]:
+    def _resolve(self, entry: Entry, providers: Mapping[str, Provider], broken: Iterable[str]) -> Iterator[Problem]:
         used = [] if entry.key.startswith(_PROVIDERS) else references(entry.value)
         if any(reference.provider in broken for reference in used):
             return

@@ -58,10 +58,7 @@ def is_dropped_by_mm2(address: Address) -> bool:
     if address.place is Place.CLUSTER:
         plain = option is not None and option.scope is Scope.CLIENT and not client
         return plain and address.name not in options.SECURITY_NAMES
-    return bool(
-        (option and option.scope is Scope.WORKER)
-        or (client and client.role == "producer" and not client.side)
-    )
+    return bool((option and option.scope is Scope.WORKER) or (client and client.role == "producer" and not client.side))
 
 
 def cluster_settings(entries: Mapping[str, Entry], alias: str) -> Settings:

@@ -54,9 +54,7 @@ class Secret:
 def redact(text: str, secrets: Iterable[Secret]) -> str:
     """Hide every occurrence of the secrets in a text; very short ones are left, they would hit by chance."""
     values = {secret.reveal() for secret in secrets}
-    for value in sorted(
-        (value for value in values if len(value) >= _SHORTEST_REDACTED), key=len, reverse=True
-    ):
+    for value in sorted((value for value in values if len(value) >= _SHORTEST_REDACTED), key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return text
 

@@ -57,9 +57,7 @@ class StoreOpener:
         return self._opened[tls]
 
 
-def read_security(
-    alias: str, settings: Mapping[str, Setting], opener: StoreOpener, file: str
-) -> SecurityCheck:
+def read_security(alias: str, settings: Mapping[str, Setting], opener: StoreOpener, file: str) -> SecurityCheck:
     """Read the security settings of a client and try out logins and stores."""
     reader = _Reader(alias, settings, opener, file)
     return SecurityCheck(reader.read(), tuple(reader.problems))
@@ -169,9 +167,7 @@ class _Reader:
         """The key of the store that a text speaks of, by its name or by the file it names."""
         stated = [name for name in self._settings if name.startswith("ssl.") and self._is_set(name)]
         named = [name for name in stated if name in text]
-        located = [
-            name for name in stated if name.endswith(".location") and str(self._settings[name].value) in text
-        ]
+        located = [name for name in stated if name.endswith(".location") and str(self._settings[name].value) in text]
         return next(iter([*named, *located, *stated]), "security.protocol")
 
     def _report_expiring(self, certificates: tuple[stores.CertificateInfo, ...]) -> None:

@@ -126,9 +126,7 @@ def _keystore(settings: Mapping[str, str | Secret]) -> StoreSettings | None:
         key=_secret(settings, f"{_KEYSTORE}.key"),
     )
     if (store.key is None) != (store.certificates is None):
-        raise StoreError(
-            f"{_KEYSTORE}.key and {_KEYSTORE}.certificate.chain need each other: set both or none"
-        )
+        raise StoreError(f"{_KEYSTORE}.key and {_KEYSTORE}.certificate.chain need each other: set both or none")
     return _checked(store, _text(settings, f"{_KEYSTORE}.type"))
 
 
@@ -136,9 +134,7 @@ def _checked(store: StoreSettings, store_type: str | None) -> StoreSettings | No
     """The store, unless its settings contradict each other; None if there is none."""
     kind = (store_type or "").upper()
     if kind and kind not in _STORE_TYPES:
-        raise StoreError(
-            f"{store.name}.type {store_type} is not supported; write one of {', '.join(_STORE_TYPES)}"
-        )
+        raise StoreError(f"{store.name}.type {store_type} is not supported; write one of {', '.join(_STORE_TYPES)}")
     if store.certificates and store.location:
         raise StoreError(f"{store.name}.location and {store.source} exclude each other: remove one")
     if store.certificates and kind not in ("", "PEM"):
@@ -204,9 +200,7 @@ def _explained(store: StoreSettings, read: Callable[[], _Material]) -> _Material
 def _check_not_expired(store: StoreSettings, certificate: x509.Certificate, now: datetime) -> None:
     end = certificate.not_valid_after_utc
     if end < now:
-        raise StoreError(
-            f"{store.source} ({store.name}) cannot be used: its certificate expired on {end:%Y-%m-%d}"
-        )
+        raise StoreError(f"{store.source} ({store.name}) cannot be used: its certificate expired on {end:%Y-%m-%d}")
 
 
 def _load_trusted(context: ssl.SSLContext, store: StoreSettings) -> None:
@@ -243,9 +237,7 @@ def _pem(chain: tuple[x509.Certificate, ...]) -> str:
 
 
 def _info(certificate: x509.Certificate, store: StoreSettings) -> CertificateInfo:
-    return CertificateInfo(
-        certificate.subject.rfc4514_string(), certificate.not_valid_after_utc, store.source
-    )
+    return CertificateInfo(certificate.subject.rfc4514_string(), certificate.not_valid_after_utc, store.source)
 
 
 def _revealed(value: str | Secret | None) -> str | None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
 from heliograph.config.problem import Problem, Severity
-from heliograph.engine.flow import FlowDriver, FlowSettings
+from heliograph.control.flow_settings import flow_settings, number
+from heliograph.engine.flow import FlowDriver
 from heliograph.engine.mirror import Mirror
 from heliograph.errors import ConfigError
 from heliograph.kafka.access import access_for
@@ -26,6 +27,8 @@ from heliograph.sync.topics import (
 )
 
 log = logging.getLogger(__name__)
+
+_LARGEST_BATCH = "max.message.bytes"
 
 
 @dataclass(frozen=True)
@@ -53,20 +56,8 @@ def assemble(config: MirrorConfig) -> Assembly:
     if not enabled:
         hint = "write A->B.enabled = true for at least one pair of clusters"
         raise ConfigError([Problem(Severity.ERROR, "no flow is enabled", hint, config.file)])
-    refresh = min(_number(flow, "refresh.topics.interval.seconds") for flow in enabled)
-    return Assembly({flow.name: _driver(flow) for flow in enabled}, config.spark, refresh if refresh > 0 else 1e9)
-
-
-def _driver(flow: FlowConfig) -> FlowDriver:
-    settings = FlowSettings(
-        name=flow.name,
-        source=access_for(flow.source, "consumer"),
-        target=access_for(flow.target, "producer"),
-        offsets_topic=str(flow.get("offset.storage.topic")),
-        ledger_topic=ledger_topic(flow),
-        max_lanes=_number(flow, "tasks.max"),
-    )
-    return FlowDriver(settings, _FlowTopics(flow))
+    refresh = min(number(flow, "refresh.topics.interval.seconds") for flow in enabled)
+    return Assembly({flow.name: FlowDriver(flow_settings(flow), _FlowTopics(flow)) for flow in enabled}, config.spark, refresh if refresh > 0 else 1e9)
 
 
 class _FlowTopics:
@@ -77,6 +68,7 @@ class _FlowTopics:
         self._source = access_for(flow.source, "admin")
         self._target = access_for(flow.target, "admin")
         self._told: set[str] = set()
+        self._limits: dict[str, int] = {}
 
     def prepare(self) -> None:
         """Create the topics for positions and ledger."""
@@ -91,7 +83,14 @@ class _FlowTopics:
                 self._once(f"{self._flow.name}: {problem}")
             self._tell(apply_topics(plan, target))
             ready = plan.ready_on(target.topics(list(plan.names.values())))
-        return [Assignment(source, target) for source, target in ready.items()]
+            self._learn_limits({where.topic for where in ready.values()}, target)
+        return [Assignment(source, where, self._limits[where.topic]) for source, where in ready.items()]
+
+    def _learn_limits(self, topics: set[str], target: Admin) -> None:
+        """How large a batch the target takes: asked once for each topic, and for all again when one was refused."""
+        unknown = topics - self._limits.keys()
+        for topic, settings in target.topic_settings(sorted(unknown)).items():
+            self._limits[topic] = int(settings[_LARGEST_BATCH].value or 0)
 
     def transactional_ids(self, prefix: str) -> Collection[str]:
         """The transactional ids on the target that begin so."""
@@ -110,9 +109,3 @@ class _FlowTopics:
         if message not in self._told:
             self._told.add(message)
             log.error(message)
-
-
-def _number(flow: FlowConfig, name: str) -> int:
-    value = flow.get(name)
-    assert isinstance(value, int)
-    return value

@@ -126,14 +126,12 @@ class Broker:
         if self._process is not None:
             self._process.begin_stop()
 
-    def stop(self) -> None:
-        """End the node, if it was ever started."""
+    def stop(self, timeout: float = 15) -> None:
+        """End the node, if it was ever started: kindly first, by force after the timeout."""
         if self._process is not None:
-            self._process.stop()
+            self._process.stop(timeout)
 
     def _format_then(self, serve: list[str], server: Path) -> list[str]:
         arguments = ["format", "--cluster-id", self.spec.cluster_id, "--config", str(server)]
-        format_storage = self._jvm.command(
-            self.spec.folder, "kafka.tools.StorageTool", *arguments, heap="128m"
-        )
+        format_storage = self._jvm.command(self.spec.folder, "kafka.tools.StorageTool", *arguments, heap="128m")
         return ["/bin/sh", "-c", f"{shlex.join(format_storage)} && exec {shlex.join(serve)}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -16,18 +17,15 @@ from heliograph.errors import ProcessFailed
 # parent goes away, also by `kill -9`, the read fails and the watcher kills the child with all its helpers. A
 # line in the pipe releases the watcher instead: the child is gone, and its process id may soon be another's.
 # `exec` keeps the child's own process id, which is also that of its process group.
-_LAUNCHER = (
-    'exec 3<&0; ( trap "" TERM; read -r _ <&3 || kill -9 -$$ 2>/dev/null ) & exec "$@" 3<&- </dev/null'
-)
+_LAUNCHER = 'exec 3<&0; ( trap "" TERM; read -r _ <&3 || kill -9 -$$ 2>/dev/null ) & exec "$@" 3<&- </dev/null'
 _SHOWN_LINES = 15
+_ERROR = re.compile(r"\b(ERROR|FATAL)\b|Exception")
 
 
 class ChildProcess:
     """A running program with its log file; ended with its parent."""
 
-    def __init__(
-        self, name: str, command: Sequence[str], log: Path, environment: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path, environment: dict[str, str] | None = None) -> None:
         self.name = name
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -80,8 +78,7 @@ class ChildProcess:
             self.ensure_running()
             if time.monotonic() > deadline:
                 raise ProcessFailed(
-                    f"{self.name} was not ready within {timeout:.0f} s; "
-                    f"the end of {self.log}:\n{self._last_lines()}"
+                    f"{self.name} was not ready within {timeout:.0f} s; the end of {self.log}:\n{self._last_lines()}"
                 )
             time.sleep(0.05)
 
@@ -121,4 +118,8 @@ class ChildProcess:
         self._lifeline = -1
 
     def _last_lines(self) -> str:
-        return "\n".join(self.output().splitlines()[-_SHOWN_LINES:])
+        """The end of the log; before it the errors, which a long shutdown may have moved out of sight."""
+        lines = self.output().splitlines()
+        earlier, last = lines[:-_SHOWN_LINES], lines[-_SHOWN_LINES:]
+        errors = [line for line in earlier if _ERROR.search(line)]
+        return "\n".join([*errors[:_SHOWN_LINES], *last])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shutil
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,7 @@ from heliograph.embedded.ports import free_ports
 from heliograph.kafka.probe import count_brokers
 
 _CONTROLLER_NODE = 100
+_STOP_TIMEOUT = 15
 
 
 @dataclass(frozen=True)
@@ -89,15 +91,16 @@ class EmbeddedCluster:
             raise
 
     def begin_stop(self) -> None:
-        """Ask all processes to end without waiting for them."""
-        for node in self.nodes:
-            node.begin_stop()
+        """Ask the brokers to end without waiting for them; controllers are left to see them off."""
+        for broker in self.brokers:
+            broker.begin_stop()
 
     def stop(self) -> None:
         """Stop all processes; delete data and logs unless the caller named the folder."""
         self.begin_stop()
-        for node in reversed(self.nodes):
-            node.stop()
+        deadline = time.monotonic() + _STOP_TIMEOUT
+        for node in [*self.brokers, *self.nodes]:
+            node.stop(max(deadline - time.monotonic(), 1))
         if self._is_temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 

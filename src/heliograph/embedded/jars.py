@@ -100,9 +100,7 @@ def _download(jars: list[Jar], folder: Path, progress: Progress) -> None:
             if not downloaded.exists():
                 raise DownloadFailed(_failure(jar, output))
             if hashlib.sha256(downloaded.read_bytes()).hexdigest() != jar.sha256:
-                raise DownloadFailed(
-                    f"{jar.file_name} was downloaded but its SHA-256 is not the one in jars.lock"
-                )
+                raise DownloadFailed(f"{jar.file_name} was downloaded but its SHA-256 is not the one in jars.lock")
         for jar in jars:
             (staging / jar.file_name).rename(folder / jar.file_name)
 

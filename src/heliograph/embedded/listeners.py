@@ -21,7 +21,7 @@ ACCESS_CONTROL: Mapping[str, str] = {
 
 def sasl_plain(name: str, passwords: Mapping[str, str]) -> Listener:
     """SASL PLAIN for these users and their passwords."""
-    users = " ".join(f'user_{user}="{password}"' for user, password in passwords.items())
+    users = " ".join(f"user_{user}={_quoted(password)}" for user, password in passwords.items())
     settings = {
         "sasl.enabled.mechanisms": "PLAIN",
         "plain.sasl.jaas.config": f"{_PLAIN_MODULE} required {users};",
@@ -31,10 +31,7 @@ def sasl_plain(name: str, passwords: Mapping[str, str]) -> Listener:
 
 def sasl_scram(name: str) -> Listener:
     """SASL SCRAM, both strengths; the users are made through the cluster's plain listener."""
-    modules = {
-        f"{mechanism.lower()}.sasl.jaas.config": f"{_SCRAM_MODULE} required;"
-        for mechanism in _SCRAM_MECHANISMS
-    }
+    modules = {f"{mechanism.lower()}.sasl.jaas.config": f"{_SCRAM_MODULE} required;" for mechanism in _SCRAM_MECHANISMS}
     settings = {"sasl.enabled.mechanisms": ",".join(_SCRAM_MECHANISMS), **modules}
     return Listener(name, "SASL_PLAINTEXT", settings=settings)
 
@@ -53,3 +50,8 @@ def over_tls(sasl: Listener, key_and_chain: Path) -> Listener:
     """The same SASL listener, inside TLS."""
     settings = {**sasl.settings, **tls(sasl.name, key_and_chain).settings}
     return replace(sasl, protocol="SASL_SSL", settings=settings)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

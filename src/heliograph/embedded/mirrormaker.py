@@ -19,6 +19,7 @@ _ENABLED_FLOW = re.compile(r".+->(?P<target>.+)\.enabled")
 _CONNECTOR_STARTED = re.compile(r"Started MirrorSourceConnector with (\d+) topic-partitions")
 _TASK_BEGUN = re.compile(r"clientId=(.+?), .*Starting task MirrorSourceConnector-")
 _TASK_RUNNING = re.compile(r"\{id=MirrorSourceConnector-\d+\} Source task finished initialization and start")
+_STARTED = "Kafka MirrorMaker started"
 _STOPPED = "Kafka MirrorMaker stopped."
 
 
@@ -61,9 +62,7 @@ class MirrorMaker2:
         file = self.folder / "mm2.properties"
         file.write_text(javaproperties.dumps(self._settings, timestamp=False))
         arguments = [str(file), *(("--clusters", *self._clusters) if self._clusters else ())]
-        command = self._jvm.command(
-            self.folder, _MAIN_CLASS, *arguments, heap=self._heap, options=self._jvm_options
-        )
+        command = self._jvm.command(self.folder, _MAIN_CLASS, *arguments, heap=self._heap, options=self._jvm_options)
         self._process = ChildProcess("MirrorMaker 2", command, self.log)
 
     def wait_until_ready(self, timeout: float = 90) -> None:
@@ -102,6 +101,7 @@ class MirrorMaker2:
 class StartProgress:
     """How far MirrorMaker 2 has come in starting, as its log tells."""
 
+    is_started: bool
     connectors: int
     with_work: int
     flows_with_tasks: int
@@ -114,12 +114,20 @@ class StartProgress:
         partitions = [int(count) for count in _CONNECTOR_STARTED.findall(log)]
         begun = _TASK_BEGUN.findall(log)
         running = _TASK_RUNNING.findall(log)
-        return cls(len(partitions), sum(map(bool, partitions)), len(set(begun)), len(begun), len(running))
+        return cls(
+            is_started=_STARTED in log,
+            connectors=len(partitions),
+            with_work=sum(count > 0 for count in partitions),
+            flows_with_tasks=len(set(begun)),
+            tasks_begun=len(begun),
+            tasks_running=len(running),
+        )
 
     def is_ready(self, flows: int) -> bool:
         """Whether so many flows mirror all that there is: a flow without topics has no task to wait for."""
         return (
-            self.connectors >= flows
+            self.is_started
+            and self.connectors >= flows
             and self.flows_with_tasks >= self.with_work
             and self.tasks_running >= self.tasks_begun
         )
@@ -130,8 +138,6 @@ def _read(file: Path) -> dict[str, str]:
 
 
 def _enabled_flows(settings: Mapping[str, str], clusters: Sequence[str]) -> int:
-    matches = (
-        _ENABLED_FLOW.fullmatch(key) for key, value in settings.items() if value.strip().lower() == "true"
-    )
+    matches = (_ENABLED_FLOW.fullmatch(key) for key, value in settings.items() if value.strip().lower() == "true")
     targets = [match["target"] for match in matches if match]
     return sum(not clusters or target in clusters for target in targets)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from heliograph.errors import TakenOver
 from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
@@ -44,9 +45,10 @@ class Bookkeeping:
             for transactional_id in sorted(transactional_ids):
                 TransactionalProducer(network, transactional_id, _FENCE_TIMEOUT_MS)
 
-    def refresh(self) -> None:
-        """Read what was written to the offsets topic since the last time."""
+    def refresh(self, owner: str) -> None:
+        """Read what was written since the last time; raises if the flow has another owner by now."""
         with self._network() as (loop, network):
+            self._follow_ledger(loop, network, owner)
             if not self.offsets_read_to:
                 partitions = network.partitions(self._offsets_topic)
                 wanted = dict.fromkeys(partitions, EARLIEST)
@@ -56,6 +58,14 @@ class Bookkeeping:
             for _, record in reading.read_to_end(loop, network, self._offsets_topic, self.offsets_read_to):
                 positions.apply(self.positions, self._source_alias, record.key, record.value)
             self.offsets_read_to = ends
+
+    def _follow_ledger(self, loop: Loop, network: Network, owner: str) -> None:
+        end = reading.list_offsets(network, self._ledger_topic, {0: LATEST})[0]
+        for _, record in reading.read_to_end(loop, network, self._ledger_topic, {0: self.ledger_read_to}):
+            found = ledger.decode_owner(record.value or b"{}")
+            if found is not None and found != owner:
+                raise TakenOver(f"flow {self._flow} now belongs to {found}; this mirror ({owner}) stops")
+        self.ledger_read_to = end
 
     @contextmanager
     def _network(self) -> Iterator[tuple[Loop, Network]]:

@@ -15,7 +15,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Protocol
 
-from heliograph.engine.lane import LaneSettings
+from heliograph.engine.settings import LaneSettings
 from heliograph.errors import DriverGone
 from heliograph.kafka.access import Access
 from heliograph.model import LanePlan, LedgerEntry

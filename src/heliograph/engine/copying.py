@@ -3,37 +3,63 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from heliograph.engine.outgoing import Outgoing, TargetPartition
-from heliograph.errors import CorruptBatch
+from heliograph.errors import PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.batches import BatchHeader, ProducerStamp
+from heliograph.kafka.connection import Buffer
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.records import Record
 from heliograph.model import Assignment, PartitionProgress, Position, Run
 
 Done = Callable[[], None]
 
+# Each batch costs a broker a request of its own, so batches below this size are joined where several come together.
+_SMALL_BATCH_BYTES = 4 * 1024
+_JOINED_BYTES = 128 * 1024
+
 
 @dataclass
-class Progress:
+class _Sent:
+    """A batch that waits to be appended, and what is done on the source when it is."""
+
+    pieces: Sequence[tuple[int, int]]  # source offset and length of each row of consecutive records
+    byte_count: int
+    newest_timestamp: int
+    next_offset: int
+    leader_epoch: int
+    on_done: Done | None = None
+
+
+@dataclass
+class _Progress:
     """What the current transaction has done for a partition so far."""
 
     runs: list[Run] = field(default_factory=list)
     byte_count: int = 0
     newest_timestamp: int = -1
 
-    def add(self, source: int, target: int, count: int) -> None:
-        """Note records that were appended; joins them to the last run where they continue it."""
+    def add(self, sent: _Sent, base_offset: int) -> int:
+        """Note records that were appended from this target offset on; returns the last one's target offset."""
+        target = base_offset
+        for source, length in sent.pieces:
+            self._add_run(source, target, length)
+            target += length
+        self.byte_count += sent.byte_count
+        self.newest_timestamp = max(self.newest_timestamp, sent.newest_timestamp)
+        return target - 1
+
+    def _add_run(self, source: int, target: int, length: int) -> None:
         if self.runs:
             last = self.runs[-1]
             if last.source + last.length == source and last.target + last.length == target:
-                self.runs[-1] = Run(last.source, last.target, last.length + count)
+                self.runs[-1] = Run(last.source, last.target, last.length + length)
                 return
-        self.runs.append(Run(source, target, count))
+        self.runs.append(Run(source, target, length))
 
 
 class PartitionCopy:
@@ -53,9 +79,14 @@ class PartitionCopy:
         self._outgoing = outgoing
         self._stamp = stamp
         self._aborted = AbortedTransactions()
-        self._progress = Progress()
-        self._queued_to: deque[int] = deque()  # for each queued batch, where its successor begins on the source
+        self.failure: PartitionFailed | None = None
+        self._held = 0
+        self._small: list[tuple[BatchHeader, memoryview]] = []
+        self._small_bytes = 0
+        self._sent: deque[_Sent] = deque()
+        self._progress = _Progress()
         self._done_to = self._committed_to = point.offset
+        self._done_epoch = point.last_fetched_epoch
         self._target_offset = -1
         self._end = point.offset
 
@@ -67,7 +98,7 @@ class PartitionCopy:
     @property
     def has_queued(self) -> bool:
         """Whether batches of this partition still wait to be appended."""
-        return bool(self._queued_to)
+        return bool(self._sent)
 
     @property
     def is_behind(self) -> bool:
@@ -75,103 +106,169 @@ class PartitionCopy:
         return self.point.offset < self._end
 
     def accept(self, fetched: Fetched, on_done: Done) -> int:
-        """Queue all batches of a fetch response; `on_done` is called as each is appended. Returns how many were queued."""
+        """Queue what a fetch response brought.
+
+        Returns how many batches are passed on straight from its buffer; `on_done` is called as each is appended.
+        """
         self._end = fetched.last_stable_offset
         self._aborted.announce(fetched.aborted)
-        queued = 0
-        for magic, batch in batches.split(fetched.records):
-            queued += self._accept_batch(batch, on_done) if magic >= 2 else self._rebuild(magic, batch, on_done)
-        return queued
+        self._held = 0
+        try:
+            for magic, batch in batches.split(fetched.records):
+                if magic >= 2:
+                    self._accept_batch(batch, on_done)
+                else:
+                    self._accept_old(magic, batch)
+        except PartitionFailed as failure:
+            self.failure = failure
+        self._flush_small(on_done)
+        return self._held
+
+    def skip_to(self, offset: int) -> None:
+        """Go on at a later or earlier place: what lies between is lost on the source, and has been reported."""
+        self.point.offset = self._done_to = self._end = offset
+        self._committed_to = min(self._committed_to, offset - 1)
+        self.point.last_fetched_epoch = self._done_epoch = -1
 
     def take_progress(self) -> tuple[PartitionProgress, Position]:
-        """What has been appended since the last call, and the position after it; for the transaction that commits it."""
-        progress, self._progress = self._progress, Progress()
+        """What has been appended since the last call, and the position after it: for the transaction to commit."""
+        progress, self._progress = self._progress, _Progress()
         self._committed_to = self._done_to
         last_offset = self._done_to - 1
         done = PartitionProgress(
-            self.assignment.source, self.assignment.target, tuple(progress.runs), last_offset,
-            progress.byte_count, progress.newest_timestamp,
-        )  # fmt: skip
-        topic_id = str(self.point.topic_id)
-        return done, Position(last_offset, self._target_offset, topic_id, self.point.last_fetched_epoch)
+            self.assignment.source,
+            self.assignment.target,
+            tuple(progress.runs),
+            last_offset,
+            progress.byte_count,
+            progress.newest_timestamp,
+        )
+        return done, Position(last_offset, self._target_offset, str(self.point.topic_id), self._done_epoch)
 
-    def _accept_batch(self, batch: memoryview, on_done: Done) -> int:
+    def _accept_batch(self, batch: memoryview, on_done: Done) -> None:
         header = batches.read_header(batch)
         if header.last_offset < self.point.offset:
-            return 0
+            return
         if not batches.is_intact(batch, header):
-            raise CorruptBatch(f"{self.assignment.source}: the batch at offset {header.base_offset} fails its checksum")
+            reason = f"the batch at offset {header.base_offset} fails its checksum on the source"
+            raise PartitionFailed(self.assignment.source, reason)
         if self._aborted.hides(batch, header) or not header.record_count:
-            self._skipped(header)
-            return 0
-        if header.base_offset < self.point.offset or not header.can_be_copied:
-            return self._rebuild(2, batch, on_done)
-        sequence = self._target.take_sequence(header.record_count)
-        batches.restamp(batch, header, self._stamp, sequence)
-        self._outgoing.put(self._target, batch, self._copied(header, on_done))
-        self._read_to(header.last_offset + 1, header.leader_epoch)
-        self._queued_to.append(self.point.offset)
-        return 1
+            self._flush_small(on_done)
+            self._skip(header)
+        elif header.base_offset < self.point.offset or not header.can_be_copied or self._is_too_large(len(batch)):
+            self._flush_small(on_done)
+            self._rebuild(header, records.decode(2, batch))
+        elif header.length < _SMALL_BATCH_BYTES:
+            self._keep_small(header, batch, on_done)
+        else:
+            self._flush_small(on_done)
+            self._pass_on(header, batch, on_done)
 
-    def _read_to(self, offset: int, leader_epoch: int = -1) -> None:
+    def _keep_small(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
+        """Keep a small batch for a moment: the next ones may be small too."""
+        if self._small:
+            other_codec = (self._small[0][0].attributes ^ header.attributes) & batches.COMPRESSION_MASK
+            if other_codec or self._small_bytes + len(batch) > _JOINED_BYTES:
+                self._flush_small(on_done)
+        self._small.append((header, batch))
+        self._small_bytes += len(batch)
+        self._read_to(header.last_offset + 1, header.leader_epoch)
+
+    def _flush_small(self, on_done: Done) -> None:
+        """Send the small batches that were kept: one as it is, several as one."""
+        small, self._small, self._small_bytes = self._small, [], 0
+        if len(small) < 2:
+            for header, batch in small:
+                self._pass_on(header, batch, on_done)
+            return
+        pieces = tuple((header.base_offset, header.record_count) for header, _ in small)
+        sequence = self._target.take_sequence(sum(length for _, length in pieces))
+        compression = small[0][0].attributes & batches.COMPRESSION_MASK
+        data = records.join([batch for _, batch in small], self._stamp, sequence, compression)
+        newest = max(header.max_timestamp for header, _ in small)
+        last = small[-1][0]
+        self._put(data, _Sent(pieces, len(data), newest, last.last_offset + 1, last.leader_epoch))
+
+    def _pass_on(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
+        """The fast way: the batch leaves from where it was received, with a new header."""
+        batches.restamp(batch, header, self._stamp, self._target.take_sequence(header.record_count))
+        self._read_to(header.last_offset + 1, header.leader_epoch)
+        pieces = ((header.base_offset, header.record_count),)
+        sent = _Sent(pieces, len(batch), header.max_timestamp, self.point.offset, header.leader_epoch, on_done)
+        self._put(batch, sent)
+        self._held += 1
+
+    def _accept_old(self, magic: int, batch: memoryview) -> None:
+        """A message set of format 0 or 1: always built anew."""
+        wanted = [record for record in records.decode(magic, batch) if record.offset >= self.point.offset]
+        if wanted:
+            self._read_to(wanted[-1].offset + 1, -1)
+            self._send_records(wanted, 0)
+
+    def _rebuild(self, header: BatchHeader, decoded: Iterable[Record]) -> None:
+        """Build anew: holes, broker-set times, a start in the middle of a batch, or more than the target takes."""
+        wanted = [record for record in decoded if record.offset >= self.point.offset]
+        self._read_to(header.last_offset + 1, header.leader_epoch)
+        if wanted:
+            self._send_records(wanted, header.attributes & batches.COMPRESSION_MASK)
+            self._sent[-1].next_offset = self.point.offset  # past the holes at the end
+        else:
+            self._skip(header)
+
+    def _send_records(self, wanted: list[Record], compression: int) -> None:
+        """Encode and queue; in halves as long as a batch is larger than the target allows."""
+        before = self._target.sequence
+        data = records.encode(wanted, self._stamp, self._target.take_sequence(len(wanted)), compression)
+        if self._is_too_large(len(data)):
+            self._target.sequence = before
+            if len(wanted) == 1:
+                reason = (
+                    f"the record at offset {wanted[0].offset} makes a batch of {len(data)} bytes, and the target "
+                    f"takes {self.assignment.max_batch_bytes}; raise max.message.bytes of {self.assignment.target.topic}"
+                )
+                raise PartitionFailed(self.assignment.source, reason)
+            middle = len(wanted) // 2
+            self._send_records(wanted[:middle], compression)
+            self._send_records(wanted[middle:], compression)
+            return
+        newest = max(record.timestamp for record in wanted)
+        next_offset = wanted[-1].offset + 1
+        self._put(data, _Sent(_consecutive(wanted), len(data), newest, next_offset, self.point.last_fetched_epoch))
+
+    def _skip(self, header: BatchHeader) -> None:
+        """Pass over a batch: done as soon as all before it is."""
+        self._read_to(header.last_offset + 1, header.leader_epoch)
+        if self._sent:
+            self._sent[-1].next_offset = self.point.offset
+            self._sent[-1].leader_epoch = header.leader_epoch
+        else:
+            self._done_to, self._done_epoch = self.point.offset, header.leader_epoch
+
+    def _is_too_large(self, size: int) -> bool:
+        return size > self.assignment.max_batch_bytes
+
+    def _read_to(self, offset: int, leader_epoch: int) -> None:
         self.point.offset = offset
         self.point.last_fetched_epoch = leader_epoch
 
-    def _skipped(self, header: BatchHeader) -> None:
-        """Pass over a batch: done as soon as all before it is."""
-        self._read_to(header.last_offset + 1, header.leader_epoch)
-        if self._queued_to:
-            self._queued_to[-1] = self.point.offset
+    def _put(self, data: Buffer, sent: _Sent) -> None:
+        self._sent.append(sent)
+        self._outgoing.put(self._target, data, self._appended)
+
+    def _appended(self, base_offset: int) -> None:
+        sent = self._sent.popleft()
+        self._target_offset = self._progress.add(sent, base_offset)
+        self._done_to, self._done_epoch = sent.next_offset, sent.leader_epoch
+        if sent.on_done is not None:
+            sent.on_done()
+
+
+def _consecutive(wanted: Sequence[Record]) -> list[tuple[int, int]]:
+    """Rows of consecutive offsets: where each begins, and how long it is."""
+    rows: list[tuple[int, int]] = []
+    for record in wanted:
+        if rows and sum(rows[-1]) == record.offset:
+            rows[-1] = (rows[-1][0], rows[-1][1] + 1)
         else:
-            self._done_to = self.point.offset
-
-    def _copied(self, header: BatchHeader, on_done: Done) -> Callable[[int], None]:
-        def appended(base_offset: int) -> None:
-            progress = self._progress
-            progress.add(header.base_offset, base_offset, header.record_count)
-            progress.byte_count += header.length + 12
-            progress.newest_timestamp = max(progress.newest_timestamp, header.max_timestamp)
-            self._appended(base_offset + header.record_count - 1)
-            on_done()
-
-        return appended
-
-    def _rebuild(self, magic: int, batch: memoryview, on_done: Done) -> int:
-        """Decode and encode anew: for holes, broker-set times, old formats, or a start in the middle of a batch."""
-        wanted = [record for record in records.decode(magic, batch) if record.offset >= self.point.offset]
-        if magic >= 2:
-            header = batches.read_header(batch)
-            compression = header.attributes & batches.COMPRESSION_MASK
-            if not wanted:
-                self._skipped(header)
-                return 0
-            self._read_to(header.last_offset + 1, header.leader_epoch)
-        elif wanted:
-            compression = 0
-            self._read_to(wanted[-1].offset + 1)
-        else:
-            return 0
-        sequence = self._target.take_sequence(len(wanted))
-        data = records.encode(wanted, self._stamp, sequence, compression)
-        self._outgoing.put(self._target, data, self._rebuilt(wanted, len(data), on_done))
-        self._queued_to.append(self.point.offset)
-        return 1
-
-    def _appended(self, last_target_offset: int) -> None:
-        self._target_offset = last_target_offset
-        self._done_to = self._queued_to.popleft()
-
-    def _rebuilt(self, wanted: list[Record], size: int, on_done: Done) -> Callable[[int], None]:
-        offsets = [record.offset for record in wanted]
-        newest = max(record.timestamp for record in wanted)
-
-        def appended(base_offset: int) -> None:
-            progress = self._progress
-            for index, offset in enumerate(offsets):
-                progress.add(offset, base_offset + index, 1)
-            progress.byte_count += size
-            progress.newest_timestamp = max(progress.newest_timestamp, newest)
-            self._appended(base_offset + len(offsets) - 1)
-            on_done()
-
-        return appended
+            rows.append((record.offset, 1))
+    return rows

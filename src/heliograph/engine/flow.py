@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -12,25 +13,12 @@ from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
 from heliograph.engine.control import LaneTask
-from heliograph.engine.lane import LaneSettings
-from heliograph.kafka.access import Access
-from heliograph.model import Assignment, LanePlan, LedgerEntry, TopicPartition
+from heliograph.engine.settings import FlowSettings
+from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, TopicPartition
+
+log = logging.getLogger(__name__)
 
 _IDLE_ANSWER_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class FlowSettings:
-    """How a flow works."""
-
-    name: str
-    source: Access
-    target: Access
-    offsets_topic: str
-    ledger_topic: str
-    max_lanes: int = 1
-    epoch_seconds: float = 60.0
-    lane: LaneSettings = field(default_factory=LaneSettings)
 
 
 @dataclass
@@ -44,11 +32,17 @@ class FlowTotals:
     latency_ms: int = 0
     by_partition: dict[TopicPartition, int] = field(default_factory=dict)
     last_offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    set_aside: dict[TopicPartition, str] = field(default_factory=dict)
 
     def add(self, entry: LedgerEntry) -> None:
         """Count one transaction."""
         self.transactions += 1
         self.last_commit_ms = entry.written_at_ms
+        for event in entry.events:
+            if event.kind is EventKind.SET_ASIDE:
+                self.set_aside[event.source] = event.reason
+            elif event.kind is EventKind.RESUMED:
+                self.set_aside.pop(event.source, None)
         for progress in entry.partitions:
             self.records += progress.record_count
             self.bytes += progress.byte_count
@@ -143,7 +137,7 @@ class FlowDriver:
     def lane_tasks(self, epoch: int) -> Sequence[LaneTask]:
         """Deal the partitions to lanes, the busiest first, each to the lane with the least load."""
         with self._lock:
-            self._bookkeeping.refresh()
+            self._bookkeeping.refresh(self.owner)
             count = max(1, min(self.settings.max_lanes, len(self._assignments)))
             lanes: list[list[Assignment]] = [[] for _ in range(count)]
             loads = [0] * count
@@ -155,9 +149,11 @@ class FlowDriver:
             return [self._task(epoch, number, items) for number, items in enumerate(lanes)]
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
-        """Count what a lane has committed."""
+        """Count what a lane has committed, and say aloud what else happened."""
         with self._lock:
             self.totals.add(entry)
+        for event in entry.events:
+            log.log(logging.INFO if event.kind is EventKind.RESUMED else logging.ERROR, "%s: %s", self.name, event)
 
     @property
     def _id_prefix(self) -> str:
@@ -177,5 +173,6 @@ class FlowDriver:
             positions={source: position for source, position in books.positions.items() if source in sources},
             offsets_read_to=dict(books.offsets_read_to),
             ledger_read_to=books.ledger_read_to,
+            set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
         )
         return LaneTask(epoch, plan, settings.source, settings.target, settings.lane, settings.epoch_seconds)

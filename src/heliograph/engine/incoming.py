@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from heliograph.kafka import fetching
 from heliograph.kafka.connection import Connection
-from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
+from heliograph.kafka.fetching import FetchLimits, FetchResult, FetchSession
 
 _BUFFERS = 3
 _HEADROOM = 64 * 1024
@@ -56,15 +56,6 @@ class SourceBroker:
         self._limits = limits
         self._buffers = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(_BUFFERS)]
         self._is_waiting = False
-
-    def add(self, point: FetchPoint) -> None:
-        """Begin to read a partition."""
-        self.session.add(point)
-
-    @property
-    def is_receiving(self) -> bool:
-        """Whether a response is on its way in."""
-        return self._connection.is_receiving
 
     def fetch(self) -> None:
         """Ask for more, unless an answer is awaited or no buffer is free."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from heliograph.errors import BrokerRefused
+from heliograph.errors import BrokerRefused, PartitionFailed
 from heliograph.kafka import producing
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.network import Network, error_name
@@ -16,6 +16,10 @@ from heliograph.model import TopicPartition
 _MAX_REQUEST_BYTES = 1024 * 1024
 _MAX_IN_FLIGHT = 8
 _LARGEST_SEQUENCE = 0x7FFFFFFF
+_ALL_REPLICAS = -1
+# Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
+# the topic, timestamp out of range, invalid record.
+_CONCERNS_PARTITION = {10, 18, 29, 32, 87}
 
 OnAppended = Callable[[int], None]
 
@@ -39,10 +43,12 @@ class TargetPartition:
 class Outgoing:
     """Sends batches to all brokers of the target, in order per partition."""
 
-    def __init__(self, network: Network, transactional_id: str | None, acks: int = -1) -> None:
+    def __init__(
+        self, network: Network, transactional_id: str | None, sources: Mapping[TopicPartition, TopicPartition]
+    ) -> None:
         self._network = network
+        self._sources = sources
         self._transactional_id = transactional_id
-        self._acks = acks
         self._partitions: dict[TopicPartition, TargetPartition] = {}
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, int] = {}
@@ -120,7 +126,7 @@ class Outgoing:
         self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
         version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
         timeout_ms = self._network.access.request_timeout_ms
-        body = producing.encode(chosen, self._transactional_id, self._acks, timeout_ms)
+        body = producing.encode(chosen, self._transactional_id, _ALL_REPLICAS, timeout_ms)
         connection.send(
             producing.API_KEY,
             version,
@@ -142,7 +148,10 @@ class Outgoing:
             callbacks[TopicPartition(item.topic, item.partition)](item.base_offset)
 
     def _check(self, item: Appended) -> None:
-        if item.error_code:
-            where = f"{self._network.access.alias} {item.topic}-{item.partition}"
-            reason = f"{error_name(item.error_code)} {item.message}".strip()
-            raise BrokerRefused(where, item.error_code, reason)
+        if not item.error_code:
+            return
+        where = TopicPartition(item.topic, item.partition)
+        reason = f"{error_name(item.error_code)} {item.message}".strip()
+        if item.error_code in _CONCERNS_PARTITION and where in self._sources:
+            raise PartitionFailed(self._sources[where], f"the target refuses it: {reason}")
+        raise BrokerRefused(f"{self._network.access.alias} {where}", item.error_code, reason)

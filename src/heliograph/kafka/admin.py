@@ -91,7 +91,7 @@ class Admin:
 
     def cluster_rights(self) -> Operations:
         """What we may do with the cluster as a whole."""
-        return _operations(self._metadata([]).cluster_authorized_operations)
+        return _operations(self._metadata([]).authorized_operations)
 
     # -- topics --------------------------------------------------------------------------------------------
 
@@ -104,9 +104,7 @@ class Admin:
     def topic_rights(self, names: Collection[str]) -> dict[str, Operations]:
         """What we may do with topics, whether they exist or not."""
         return {
-            topic.name: frozenset()
-            if topic.error_code == _TOPIC_DENIED
-            else _operations(topic.topic_authorized_operations)
+            topic.name: frozenset() if topic.error_code == _TOPIC_DENIED else _operations(topic.authorized_operations)
             for topic in self._described(names)
         }
 
@@ -299,9 +297,6 @@ class _Brokers(Network):
     def __init__(self, access: Access) -> None:
         self.loop = Loop()
         super().__init__(self.loop, access)
-
-    def anyone(self) -> Connection:
-        return self._any()
 
     def connection(self, broker_id: int) -> Connection:
         if broker_id not in self._addresses:

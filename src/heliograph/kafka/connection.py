@@ -171,11 +171,6 @@ class Connection:
         """How many requests wait for an answer."""
         return len(self._pending)
 
-    @property
-    def is_receiving(self) -> bool:
-        """Whether part of a response has arrived."""
-        return self._received > 0 or self._body is not None
-
     def close(self) -> None:
         """Close the socket; requests in flight are forgotten."""
         self._loop.unregister(self._socket)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from heliograph.model import LedgerEntry, PartitionProgress, Run, TopicPartition
+from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
 
 
 def encode_entry(entry: LedgerEntry) -> bytes:
@@ -19,6 +19,7 @@ def encode_entry(entry: LedgerEntry) -> bytes:
             "producerId": entry.producer_id,
             "writtenAt": entry.written_at_ms,
             "partitions": [_encode_progress(progress) for progress in entry.partitions],
+            "events": [_encode_event(event) for event in entry.events],
         },
         separators=(",", ":"),
     ).encode()
@@ -36,6 +37,7 @@ def decode_entry(value: bytes) -> LedgerEntry | None:
         fields["producerId"],
         fields["writtenAt"],
         tuple(_decode_progress(progress) for progress in fields["partitions"]),
+        tuple(_decode_event(event) for event in fields.get("events", ())),
     )
 
 
@@ -73,3 +75,19 @@ def _decode_progress(fields: dict[str, Any]) -> PartitionProgress:
         fields["bytes"],
         fields["newest"],
     )
+
+
+def _encode_event(event: Event) -> dict[str, Any]:
+    return {
+        "kind": event.kind.value,
+        "topic": event.source.topic,
+        "partition": event.source.partition,
+        "from": event.from_offset,
+        "to": event.to_offset,
+        "reason": event.reason,
+    }
+
+
+def _decode_event(fields: dict[str, Any]) -> Event:
+    source = TopicPartition(fields["topic"], fields["partition"])
+    return Event(EventKind(fields["kind"]), source, fields["from"], fields["to"], fields["reason"])

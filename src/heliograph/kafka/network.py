@@ -51,8 +51,13 @@ class Network:
         self._bootstrap: Connection | None = None
 
     def refresh(self, topics: Collection[str]) -> None:
-        """Learn anew who leads the partitions of these topics."""
-        connection = self._any()
+        """Learn anew who leads the partitions of these topics; raises if a topic cannot be described."""
+        for topic, error_code in self.look_up(topics).items():
+            check(f"{self.access.alias} topic {topic}", error_code)
+
+    def look_up(self, topics: Collection[str]) -> dict[str, int]:
+        """Learn anew who leads the partitions of these topics; returns those that cannot be described, and why."""
+        connection = self.anyone()
         version = connection.version(MetadataRequest, highest=12, lowest=8)
         request = MetadataRequest(
             topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=topic) for topic in sorted(topics)],
@@ -60,11 +65,15 @@ class Network:
         )
         answer = connection.call(request, version)
         self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
+        failures = {}
         for topic in answer.topics:
-            check(f"{self.access.alias} topic {topic.name}", topic.error_code)
+            if topic.error_code:
+                failures[topic.name] = topic.error_code
+                continue
             self._topic_ids[topic.name] = topic.topic_id or UUID(int=0)
             for item in topic.partitions:
                 self._leaders[topic.name, item.partition_index] = Leader(item.leader_id, item.leader_epoch)
+        return failures
 
     def leader(self, topic: str, partition: int) -> Leader:
         """Who leads a partition, as far as we know."""
@@ -92,7 +101,7 @@ class Network:
 
     def coordinator(self, key: str, kind: int) -> Connection:
         """The connection to the broker that coordinates a group or a transactional id."""
-        connection = self._any()
+        connection = self.anyone()
         version = connection.version(FindCoordinatorRequest, highest=3, lowest=1)
         patience = Patience()
         while True:
@@ -104,7 +113,8 @@ class Network:
         self._addresses[answer.node_id] = (answer.host, answer.port)
         return self.connection(answer.node_id)
 
-    def _any(self) -> Connection:
+    def anyone(self) -> Connection:
+        """A connection to some broker, for questions that any of them can answer."""
         if self._bootstrap is None:
             self._bootstrap = self._connect_to_someone()
         return self._bootstrap

@@ -78,7 +78,7 @@ class _Reader:
             if time.monotonic() > deadline:
                 late = next(point for point in self._points if point.offset < ends[point.partition])
                 raise BrokerUnavailable(
-                    f"{self._alias} {late.topic}-{late.partition}: an open transaction hides offset {late.offset} and later"
+                    f"{self._alias} {late.topic}-{late.partition}: an open transaction hides offset {late.offset} on"
                 )
             for fetched in self._fetch():
                 check(f"{self._alias} {fetched.point.topic}-{fetched.point.partition}", fetched.error_code)

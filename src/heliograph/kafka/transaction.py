@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from enum import Enum
+from typing import Protocol
 
 from kafka.protocol.producer import AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable, Fenced
 from heliograph.kafka.batches import ProducerStamp
-from heliograph.kafka.network import TRANSACTION, Network, error_name
+from heliograph.kafka.network import TRANSACTION, Network, check, error_name
 from heliograph.kafka.patience import Patience
 from heliograph.model import TopicPartition
 
@@ -32,6 +33,39 @@ _WAIT = {
     _Code.CONCURRENT_TRANSACTIONS.value,
 }
 _FENCED = {_Code.INVALID_PRODUCER_EPOCH.value, _Code.PRODUCER_FENCED.value}
+
+
+class Producer(Protocol):
+    """What a lane needs of whoever writes for it."""
+
+    stamp: ProducerStamp
+    joined: set[TopicPartition]
+
+    def join(self, partitions: Collection[TopicPartition]) -> None:
+        """Make partitions part of the current transaction, before anything is written to them."""
+
+    def end(self, commit: bool) -> None:
+        """Commit or abort the current transaction."""
+
+
+class IdempotentProducer:
+    """Writes without transactions: at least once. Brokers still refuse what arrives twice or out of order."""
+
+    def __init__(self, network: Network) -> None:
+        connection = network.anyone()
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0, producer_id=-1, producer_epoch=-1)
+        answer = connection.call(request, connection.version(InitProducerIdRequest, highest=4))
+        check(f"{network.access.alias}: cannot get a producer id", answer.error_code)
+        self.stamp = ProducerStamp(answer.producer_id, answer.producer_epoch, is_transactional=False)
+        self.joined: set[TopicPartition] = set()
+
+    def join(self, partitions: Collection[TopicPartition]) -> None:
+        """Remember that something was written since the last end."""
+        self.joined |= set(partitions)
+
+    def end(self, commit: bool) -> None:
+        """Nothing to do: what was acknowledged is there."""
+        self.joined = set()
 
 
 class TransactionalProducer:

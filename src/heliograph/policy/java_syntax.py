@@ -149,9 +149,7 @@ class _Translator:
             self._capture("(")
         elif name := _GROUP_NAME.match(self._pattern, start):
             self._capture(name[0], name[1])
-        elif plain := next(
-            (group for group in _PLAIN_GROUPS if self._pattern.startswith(group, start)), None
-        ):
+        elif plain := next((group for group in _PLAIN_GROUPS if self._pattern.startswith(group, start)), None):
             self._begin_scope(plain, plain, self._scopes[-1])
         elif flags := _FLAGS.match(self._pattern, start):
             self._flags(flags)
@@ -227,10 +225,7 @@ class _Translator:
     def _numbered_reference(self) -> None:
         """Java takes as many digits as still name a group; a group that does not exist never matches."""
         end = self._at + 2
-        while (
-            self._pattern[end : end + 1].isdigit()
-            and int(self._pattern[self._at + 1 : end + 1]) <= self._groups
-        ):
+        while self._pattern[end : end + 1].isdigit() and int(self._pattern[self._at + 1 : end + 1]) <= self._groups:
             end += 1
         number = int(self._pattern[self._at + 1 : end])
         self._at = end

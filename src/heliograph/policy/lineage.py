@@ -35,14 +35,10 @@ def checkpoints_topics(policy: ReplicationPolicy, topics: Iterable[str]) -> set[
     return {topic for topic in topics if policy.is_checkpoints_topic(topic)}
 
 
-def remote_topics(
-    policy: ReplicationPolicy, topics: Iterable[str], source_alias: str | None = None
-) -> set[str]:
+def remote_topics(policy: ReplicationPolicy, topics: Iterable[str], source_alias: str | None = None) -> set[str]:
     """Those of a cluster's topics that were mirrored, from any cluster or straight from the given one."""
     sources = {topic: policy.topic_source(topic) for topic in topics if not policy.is_internal_topic(topic)}
-    return {
-        topic for topic, source in sources.items() if source is not None and source_alias in (None, source)
-    }
+    return {topic for topic, source in sources.items() if source is not None and source_alias in (None, source)}
 
 
 def upstream_clusters(policy: ReplicationPolicy, topics: Iterable[str]) -> set[str]:

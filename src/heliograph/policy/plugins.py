@@ -98,9 +98,7 @@ def _imported_module(name: str, module_name: str) -> ModuleType:
                 f"{name} is neither built in nor in a Python module that can be imported "
                 f"(no module {error.name} on PYTHONPATH); {_WRITE_IT_IN_PYTHON}"
             ) from None
-        raise PluginError(
-            f"the Python module {module_name} needs the module {error.name}, which is missing"
-        ) from error
+        raise PluginError(f"the Python module {module_name} needs the module {error.name}, which is missing") from error
     except Exception as error:
         # Code of others runs here, so that anything may come out of it.
         raise PluginError(

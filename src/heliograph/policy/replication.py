@@ -135,9 +135,7 @@ class IdentityReplicationPolicy(DefaultReplicationPolicy):
 
     def format_remote_topic(self, source_alias: str, topic: str) -> str:
         """The same name, except for heartbeats."""
-        return (
-            super().format_remote_topic(source_alias, topic) if self._looks_like_heartbeats(topic) else topic
-        )
+        return super().format_remote_topic(source_alias, topic) if self._looks_like_heartbeats(topic) else topic
 
     def topic_source(self, topic: str) -> str | None:
         """The configured source, except for heartbeats."""

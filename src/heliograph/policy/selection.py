@@ -25,11 +25,5 @@ def should_replicate_topic(
     heartbeats_replicated: bool = True,
 ) -> bool:
     """Whether the flow from source to target mirrors a topic. Heartbeats need not pass the filter."""
-    wanted = topic_filter.should_replicate_topic(topic) or (
-        heartbeats_replicated and policy.is_heartbeats_topic(topic)
-    )
-    return (
-        wanted
-        and not policy.is_internal_topic(topic)
-        and not is_cycle(topic, policy, source_alias, target_alias)
-    )
+    wanted = topic_filter.should_replicate_topic(topic) or (heartbeats_replicated and policy.is_heartbeats_topic(topic))
+    return wanted and not policy.is_internal_topic(topic) and not is_cycle(topic, policy, source_alias, target_alias)

@@ -43,9 +43,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     *rest.FAMILIES,
 )
 SECURITY_NAMES: Final = frozenset(option.name for option in security.OPTIONS)
-_BY_SCOPE: Final = {
-    scope: {option.name: option for option in OPTIONS if option.scope is scope} for scope in Scope
-}
+_BY_SCOPE: Final = {scope: {option.name: option for option in OPTIONS if option.scope is scope} for scope in Scope}
 
 
 def find(name: str, scopes: tuple[Scope, ...]) -> Option | None:

@@ -180,8 +180,7 @@ _CONNECT: Final = (
         "errors.tolerance",
         Kind.STRING,
         "none",
-        "`none`: a record that cannot be transformed stops its partition; "
-        "`all`: it is left out and reported.",
+        "`none`: a record that cannot be transformed stops its partition; `all`: it is left out and reported.",
         Scope.CONNECTOR,
         choices=("none", "all"),
     ),

@@ -14,14 +14,14 @@ def _idle(name: str, kind: Kind, default: Value, doc: str, note: str) -> Option:
     return Option(name, kind, default, doc, Scope.CONSUMER, effect=Effect.NONE, note=note)
 
 
-def _bytes(name: str, default: int, doc: str) -> Option:
-    return Option(name, Kind.INT, default, doc, Scope.CONSUMER, minimum=0)
+def _bytes(name: str, default: int, doc: str, mm2_default: str = "") -> Option:
+    return Option(name, Kind.INT, default, doc, Scope.CONSUMER, minimum=0, mm2_default=mm2_default)
 
 
 OPTIONS: Final = (
     _bytes("fetch.min.bytes", 1, "Data that a broker waits for before it answers a fetch."),
-    _bytes("fetch.max.bytes", 52428800, "Most data in one fetch."),
-    _bytes("max.partition.fetch.bytes", 1048576, "Most data of one partition in one fetch."),
+    _bytes("fetch.max.bytes", 8388608, "Most data in one fetch; a lane keeps three of them in memory.", "52428800"),
+    _bytes("max.partition.fetch.bytes", 2097152, "Most data of one partition in one fetch.", "1048576"),
     Option(
         "fetch.max.wait.ms",
         Kind.INT,
@@ -79,9 +79,7 @@ OPTIONS: Final = (
     _idle("session.timeout.ms", Kind.INT, 45000, "Time after which a member counts as dead.", _NO_GROUP),
     _idle("heartbeat.interval.ms", Kind.INT, 3000, "Time between group heartbeats.", _NO_GROUP),
     _idle("partition.assignment.strategy", Kind.LIST, (), "Assignors on the client.", _NO_GROUP),
-    _idle(
-        "exclude.internal.topics", Kind.BOOLEAN, True, "Leave out internal topics.", "see `topics.exclude`"
-    ),
+    _idle("exclude.internal.topics", Kind.BOOLEAN, True, "Leave out internal topics.", "see `topics.exclude`"),
     _idle(
         "allow.auto.create.topics",
         Kind.BOOLEAN,

@@ -92,9 +92,7 @@ OPTIONS: Final = (
         "a lane holds at most its fetches; their size is `fetch.max.bytes` of the consumer",
     ),
     _idle("max.block.ms", Kind.LONG, 60000, "Longest wait for that memory.", "nothing waits for memory"),
-    _idle(
-        "retries", Kind.INT, 2147483647, "Tries for each batch.", "batches are tried until they are written"
-    ),
+    _idle("retries", Kind.INT, 2147483647, "Tries for each batch.", "batches are tried until they are written"),
     _idle("metadata.max.idle.ms", Kind.LONG, 300000, "Idle time after which a topic is forgotten.", _RAW),
     _idle("partitioner.class", Kind.CLASS, None, "Java class that chooses partitions.", _SAME_PARTITION),
     _idle("partitioner.ignore.keys", Kind.BOOLEAN, False, "Choose without keys.", _SAME_PARTITION),

@@ -56,14 +56,11 @@ _TLS: Final = (
         "TLS versions to use; nothing older than 1.2 is possible.",
         Scope.CLIENT,
     ),
-    _idle(
-        "ssl.cipher.suites", Kind.LIST, None, "Cipher suites to use.", "OpenSSL chooses among its secure ones"
-    ),
+    _idle("ssl.cipher.suites", Kind.LIST, None, "Cipher suites to use.", "OpenSSL chooses among its secure ones"),
     _text(
         "ssl.endpoint.identification.algorithm",
         "https",
-        "`https`: the certificate must name the host; "
-        "empty: not checked, so that anyone in between can listen.",
+        "`https`: the certificate must name the host; empty: not checked, so that anyone in between can listen.",
     ),
     _text("ssl.truststore.type", "JKS", "Form of the truststore: JKS, PKCS12 or PEM."),
     _text("ssl.truststore.location", None, "File with the trusted certificates."),
@@ -145,9 +142,7 @@ _SASL: Final = (
         minimum=0,
         maximum=3600,
     ),
-    _unsupported(
-        "sasl.client.callback.handler.class", "Java class that answers SASL callbacks.", _JAVA_CLASS
-    ),
+    _unsupported("sasl.client.callback.handler.class", "Java class that answers SASL callbacks.", _JAVA_CLASS),
     _unsupported("sasl.login.callback.handler.class", "Java class that fetches credentials.", _JAVA_CLASS),
     _unsupported("sasl.login.class", "Java class that logs in.", _JAVA_CLASS),
     _unsupported("sasl.kerberos.service.name", "Kerberos name of the brokers.", _NO_KERBEROS),
@@ -159,9 +154,7 @@ _SASL: Final = (
         "Part of a ticket's life after which it is renewed.",
         _NO_KERBEROS,
     ),
-    _idle(
-        "sasl.kerberos.ticket.renew.jitter", Kind.DOUBLE, 0.05, "Random share added to that.", _NO_KERBEROS
-    ),
+    _idle("sasl.kerberos.ticket.renew.jitter", Kind.DOUBLE, 0.05, "Random share added to that.", _NO_KERBEROS),
     _idle(
         "sasl.kerberos.min.time.before.relogin",
         Kind.LONG,
@@ -191,9 +184,7 @@ _SASL: Final = (
         "Longest pause between tries.",
         _BROKER_SIDE,
     ),
-    _idle(
-        "sasl.oauthbearer.clock.skew.seconds", Kind.INT, 30, "Tolerated difference of clocks.", _BROKER_SIDE
-    ),
+    _idle("sasl.oauthbearer.clock.skew.seconds", Kind.INT, 30, "Tolerated difference of clocks.", _BROKER_SIDE),
     _idle("sasl.oauthbearer.expected.audience", Kind.LIST, None, "Audience a token must have.", _BROKER_SIDE),
     _idle("sasl.oauthbearer.expected.issuer", Kind.STRING, None, "Issuer a token must have.", _BROKER_SIDE),
 )

@@ -113,8 +113,7 @@ OPTIONS: Final = (
         "sync.topic.acls.enabled",
         Kind.BOOLEAN,
         False,
-        "Copy read rights on topics to the target. Off unless asked for: it needs Alter on the whole target "
-        "cluster.",
+        "Copy read rights on topics to the target. Off unless asked for: it needs Alter on the whole target cluster.",
         Scope.SOURCE,
         mm2_default="true",
     ),

@@ -16,9 +16,7 @@ _JAVA = "Java plugins are not loaded; custom policies, filters and transforms ar
 
 
 def _idle(name: str, kind: Kind, default: Value, doc: str, note: str, at_top: bool = False) -> Option:
-    return Option(
-        name, kind, default, doc, Scope.WORKER, effect=Effect.NONE, note=note, dropped_at_top=not at_top
-    )
+    return Option(name, kind, default, doc, Scope.WORKER, effect=Effect.NONE, note=note, dropped_at_top=not at_top)
 
 
 def _replication_factor(storage: str, doc: str) -> Option:
@@ -98,12 +96,8 @@ _DELIVERY: Final = (
 
 _CONVERTERS: Final = (
     _idle("key.converter", Kind.CLASS, _BYTES, "Java class that reads and writes keys.", _RAW, at_top=True),
-    _idle(
-        "value.converter", Kind.CLASS, _BYTES, "Java class that reads and writes values.", _RAW, at_top=True
-    ),
-    _idle(
-        "header.converter", Kind.CLASS, _BYTES, "Java class that reads and writes headers.", _RAW, at_top=True
-    ),
+    _idle("value.converter", Kind.CLASS, _BYTES, "Java class that reads and writes values.", _RAW, at_top=True),
+    _idle("header.converter", Kind.CLASS, _BYTES, "Java class that reads and writes headers.", _RAW, at_top=True),
 )
 
 _GROUP: Final = (
@@ -139,15 +133,9 @@ _PLUGINS: Final = (
         "Which client keys a connector may override.",
         "the file is trusted: every client key it sets counts",
     ),
-    _idle(
-        "topic.creation.enable", Kind.BOOLEAN, True, "Let Connect create topics.", "see `replication.factor`"
-    ),
-    _idle(
-        "topic.tracking.enable", Kind.BOOLEAN, True, "Track topics in use.", "the ledger names every topic"
-    ),
-    _idle(
-        "topic.tracking.allow.reset", Kind.BOOLEAN, True, "Let that be reset.", "the ledger names every topic"
-    ),
+    _idle("topic.creation.enable", Kind.BOOLEAN, True, "Let Connect create topics.", "see `replication.factor`"),
+    _idle("topic.tracking.enable", Kind.BOOLEAN, True, "Track topics in use.", "the ledger names every topic"),
+    _idle("topic.tracking.allow.reset", Kind.BOOLEAN, True, "Let that be reset.", "the ledger names every topic"),
 )
 
 OPTIONS: Final = (*_STORAGE, *_DELIVERY, *_CONVERTERS, *_GROUP, *_PLUGINS)

@@ -1,0 +1,57 @@
+"""What the configuration of a flow means to the engine."""
+
+from __future__ import annotations
+
+from heliograph.config.flow import FlowConfig
+from heliograph.engine.settings import FlowSettings, LaneSettings
+from heliograph.kafka.access import access_for
+from heliograph.kafka.fetching import FetchLimits
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.sync.topics import ledger_topic
+
+
+def flow_settings(flow: FlowConfig) -> FlowSettings:
+    """The engine's settings of a flow."""
+    return FlowSettings(
+        name=flow.name,
+        source=access_for(flow.source, "consumer"),
+        target=access_for(flow.target, "producer"),
+        offsets_topic=str(flow.get("offset.storage.topic")),
+        ledger_topic=ledger_topic(flow),
+        max_lanes=number(flow, "tasks.max"),
+        lane=_lane_settings(flow),
+    )
+
+
+def number(flow: FlowConfig, name: str) -> int:
+    """A setting that is a whole number."""
+    value = flow.get(name)
+    assert isinstance(value, int)
+    return value
+
+
+def _lane_settings(flow: FlowConfig) -> LaneSettings:
+    return LaneSettings(
+        limits=_fetch_limits(flow),
+        start=_start(flow),
+        goes_on_after_loss=flow.get("on.data.loss") == "continue",
+        is_exactly_once=flow.get("exactly.once.source.support") != "disabled",
+    )
+
+
+def _fetch_limits(flow: FlowConfig) -> FetchLimits:
+    consumer = flow.source.client_settings("consumer")
+    return FetchLimits(
+        max_wait_ms=int(str(consumer["fetch.max.wait.ms"])),
+        min_bytes=int(str(consumer["fetch.min.bytes"])),
+        max_bytes=int(str(consumer["fetch.max.bytes"])),
+        partition_max_bytes=int(str(consumer["max.partition.fetch.bytes"])),
+        rack=str(consumer["client.rack"] or ""),
+    )
+
+
+def _start(flow: FlowConfig) -> int:
+    timestamp = flow.get("start.timestamp.ms")
+    if isinstance(timestamp, int):
+        return timestamp
+    return LATEST if flow.source.client_settings("consumer")["auto.offset.reset"] == "latest" else EARLIEST

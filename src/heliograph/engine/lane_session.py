@@ -1,0 +1,323 @@
+"""One attempt of a lane, from fencing to the first failure or the end of the epoch.
+
+1. Fence: take the transactional id, which ends an open transaction of a predecessor and locks it out.
+2. Check that the flow still belongs to the mirror that planned this lane.
+3. Read the positions that were written after the plan was made.
+4. Copy, and commit: data, positions and one ledger entry in the same transaction on the target.
+Trouble with a broker at any step means: forget everything uncommitted and begin again at 1.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from uuid import UUID
+
+from heliograph.engine.copying import PartitionCopy
+from heliograph.engine.incoming import FetchBuffer, SourceBroker
+from heliograph.engine.loss import Loss, Suspicion, examine
+from heliograph.engine.outgoing import Outgoing, TargetPartition
+from heliograph.engine.settings import LaneSettings
+from heliograph.errors import PartitionFailed, TakenOver
+from heliograph.kafka import ledger, positions, reading, records
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Buffer, Loop
+from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
+from heliograph.kafka.network import Network, check, error_name
+from heliograph.kafka.reading import LATEST
+from heliograph.kafka.records import Record
+from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
+from heliograph.model import (
+    Assignment,
+    Event,
+    EventKind,
+    LanePlan,
+    LedgerEntry,
+    PartitionProgress,
+    Position,
+    TopicPartition,
+)
+
+_TRANSACTION_TIMEOUT_MS = 15_000
+_MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown topic id, inconsistent topic id
+_CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
+
+
+class LaneSession:
+    """Connections, producer and partitions of one attempt."""
+
+    def __init__(
+        self,
+        plan: LanePlan,
+        source: Access,
+        target: Access,
+        settings: LaneSettings,
+        set_aside: dict[TopicPartition, str],
+    ) -> None:
+        self._plan = plan
+        self._settings = settings
+        self._set_aside = set_aside
+        self._loop = Loop()
+        self._source = Network(self._loop, source)
+        self._target = Network(self._loop, target)
+        self._copies: dict[TopicPartition, PartitionCopy] = {}
+        self._brokers: dict[int, SourceBroker] = {}
+        self._sources = {item.target: item.source for item in plan.assignments}
+        self._touched: dict[TopicPartition, PartitionCopy] = {}
+        self._behind: set[TopicPartition] = set()
+        self._suspicions: dict[TopicPartition, Suspicion] = {}
+        self._events: list[Event] = []
+        self._to_resume = set(plan.set_aside)
+        self._began: float | None = None
+
+    def close(self) -> None:
+        """Drop all connections."""
+        self._loop.close()
+
+    # -- steps 1 to 3 --------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Fence, check the owner, read positions, and begin to fetch there."""
+        plan = self._plan
+        missing = self._source.look_up({item.source.topic for item in plan.assignments})
+        self._target.refresh({item.target.topic for item in plan.assignments} | {plan.offsets_topic, plan.ledger_topic})
+        self._producer: Producer
+        if self._settings.is_exactly_once:
+            self._producer = TransactionalProducer(self._target, plan.transactional_id, _TRANSACTION_TIMEOUT_MS)
+            self._outgoing = Outgoing(self._target, plan.transactional_id, self._sources)
+        else:
+            self._producer = IdempotentProducer(self._target)
+            self._outgoing = Outgoing(self._target, None, self._sources)
+        self._check_owner()
+        known = self._current_positions()
+        for topic, error_code in missing.items():
+            self._put_topic_aside(topic, error_code)
+        for source, reason in self._set_aside.items():
+            self._tell_set_aside(source, reason, known)
+        wanted = [item for item in plan.assignments if item.source not in self._set_aside]
+        self._begin(wanted, known)
+
+    def _check_owner(self) -> None:
+        plan = self._plan
+        owner = plan.owner
+        for _, record in reading.read_to_end(self._loop, self._target, plan.ledger_topic, {0: plan.ledger_read_to}):
+            owner = ledger.decode_owner(record.value or b"{}") or owner
+        if owner != plan.owner:
+            raise TakenOver(f"flow {plan.flow} now belongs to {owner}; this mirror ({plan.owner}) stops")
+
+    def _current_positions(self) -> dict[TopicPartition, Position]:
+        plan = self._plan
+        current = dict(plan.positions)
+        for _, record in reading.read_to_end(self._loop, self._target, plan.offsets_topic, plan.offsets_read_to):
+            positions.apply(current, self._source.access.alias, record.key, record.value)
+        return current
+
+    def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
+        fresh = [item.source for item in wanted if item.source not in known]
+        starts = self._first_offsets(fresh)
+        for item in wanted:
+            position = known.get(item.source)
+            offset = starts[item.source] if position is None else position.offset + 1
+            epoch = -1 if position is None else position.leader_epoch
+            topic_id = self._source.topic_id(item.source.topic)
+            point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
+            target = self._outgoing.partition(item.target)
+            copy = PartitionCopy(item, point, target, self._outgoing, self._producer.stamp)
+            self._copies[item.source] = copy
+            if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
+                self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
+            else:
+                self._fetch_from_leader(copy)
+
+    def _first_offsets(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where partitions without a position begin."""
+        by_topic: dict[str, dict[int, int]] = {}
+        for topic, partition in partitions:
+            by_topic.setdefault(topic, {})[partition] = self._settings.start
+        starts: dict[TopicPartition, int] = {}
+        for topic, asked in by_topic.items():
+            found = reading.list_offsets(self._source, topic, asked)
+            too_late = {partition: LATEST for partition, offset in found.items() if offset < 0}
+            found.update(reading.list_offsets(self._source, topic, too_late))
+            starts.update({TopicPartition(topic, partition): offset for partition, offset in found.items()})
+        return starts
+
+    def _fetch_from_leader(self, copy: PartitionCopy) -> None:
+        point = copy.point
+        leader = self._source.leader(point.topic, point.partition)
+        point.leader_epoch = leader.epoch
+        if leader.broker_id not in self._brokers:
+            connection = self._source.connection(leader.broker_id)
+            self._brokers[leader.broker_id] = SourceBroker(connection, self._settings.limits, self._fetched)
+        self._brokers[leader.broker_id].session.add(point)
+
+    # -- step 4 --------------------------------------------------------------------------------------------------
+
+    def copy(self, should_end: Callable[[], bool]) -> Iterator[LedgerEntry]:
+        """Copy until told to end; everything appended by then is committed."""
+        while not should_end():
+            for broker in self._brokers.values():
+                broker.fetch()
+            self._loop.run_once(0.1)
+            self._follow_suspicions()
+            self._send_waiting()
+            if self._commit_is_due():
+                yield self._commit()
+        if self._began is not None or self._events:
+            yield self._commit()
+
+    def _fetched(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
+        check(f"{self._source.access.alias} fetch", result.error_code)
+        for fetched in result.partitions:
+            where = TopicPartition(fetched.point.topic, fetched.point.partition)
+            if fetched.error_code or fetched.diverging:
+                broker.session.remove(fetched.point)
+                self._troubled(where, fetched)
+                continue
+            copy = self._copies[where]
+            buffer.hold(copy.accept(fetched, buffer.release))
+            broker.session.moved(fetched.point)
+            self._touched[where] = copy
+            if copy.is_behind:
+                self._behind.add(where)
+            else:
+                self._behind.discard(where)
+            if copy.failure is not None:
+                broker.session.remove(fetched.point)
+                self._put_aside(where, copy.failure.reason)
+            if self._began is None:
+                self._began = time.monotonic()
+
+    def _send_waiting(self) -> None:
+        """Send queued batches, after their partitions have joined the transaction."""
+        while waiting := self._outgoing.waiting() - self._producer.joined:
+            # Waiting for the answer lets other responses in, which may queue for more partitions: hence the loop.
+            sources = {self._sources[target] for target in waiting}
+            self._producer.join(waiting | self._bookkeeping(sources))
+        self._outgoing.pump()
+
+    def _bookkeeping(self, sources: Iterable[TopicPartition]) -> set[TopicPartition]:
+        """The partitions of the offsets topic and the ledger that a transaction with these sources writes to."""
+        plan = self._plan
+        written = {TopicPartition(plan.offsets_topic, self._offsets_partition(source)) for source in sources}
+        return written | {TopicPartition(plan.ledger_topic, 0)}
+
+    def _offsets_partition(self, source: TopicPartition) -> int:
+        key = positions.encode_key(self._source.access.alias, source)
+        return positions.partition_for(key, len(self._plan.offsets_read_to))
+
+    def _commit_is_due(self) -> bool:
+        if self._events:
+            return True
+        if self._began is None:
+            return False
+        if time.monotonic() - self._began >= self._settings.commit_interval:
+            return True
+        return not self._behind and self._outgoing.is_idle and bool(self._producer.joined)
+
+    def _commit(self) -> LedgerEntry:
+        """End the transaction: 1 all answers in, 2 positions and ledger entry, 3 commit. The order is the guarantee."""
+        self._loop.run_until(lambda: not self._outgoing.has_in_flight)
+        finished = [copy.take_progress() for copy in self._touched.values() if copy.has_moved]
+        waiting = {where: copy for where, copy in self._touched.items() if copy.has_queued}
+        entry = self._ledger_entry([progress for progress, _ in finished])
+        if finished or entry.events:
+            self._write_bookkeeping(finished, entry)
+        self._producer.end(commit=True)
+        self._touched = waiting
+        self._began = time.monotonic() if waiting else None
+        return entry
+
+    def _write_bookkeeping(self, finished: list[tuple[PartitionProgress, Position]], entry: LedgerEntry) -> None:
+        plan, now = self._plan, entry.written_at_ms
+        contents: dict[TopicPartition, list[Record]] = {
+            TopicPartition(plan.ledger_topic, 0): [Record(0, now, plan.flow.encode(), ledger.encode_entry(entry))]
+        }
+        for progress, position in finished:
+            key = positions.encode_key(self._source.access.alias, progress.source)
+            where = TopicPartition(plan.offsets_topic, self._offsets_partition(progress.source))
+            contents.setdefault(where, []).append(Record(0, now, key, positions.encode_value(position)))
+        self._producer.join(set(contents))
+        encoded: dict[TargetPartition, Buffer] = {}
+        for where, written in contents.items():
+            target = self._outgoing.partition(where)
+            encoded[target] = records.encode(written, self._producer.stamp, target.take_sequence(len(written)))
+        self._outgoing.send_now(encoded)
+        self._loop.run_until(lambda: not self._outgoing.has_in_flight)
+
+    def _ledger_entry(self, finished: list[PartitionProgress]) -> LedgerEntry:
+        plan, now = self._plan, int(time.time() * 1000)
+        for progress in finished:
+            if progress.runs and progress.source in self._to_resume:
+                self._tell_resumed(progress)
+        events, self._events = tuple(self._events), []
+        producer_id = self._producer.stamp.producer_id
+        return LedgerEntry(plan.flow, plan.lane, plan.owner, producer_id, now, tuple(finished), events)
+
+    # -- partitions in trouble -----------------------------------------------------------------------------------
+
+    def _troubled(self, where: TopicPartition, fetched: Fetched) -> None:
+        """Sort out what an answer about one partition means; questions to brokers wait for the main loop."""
+        if fetched.diverging is not None:
+            self._suspicions[where] = Suspicion(diverged_at=fetched.diverging[1])
+        elif fetched.error_code in _MAY_BE_LOSS:
+            self._suspicions[where] = Suspicion()
+        elif fetched.error_code in _CONCERNS_PARTITION:
+            self._put_aside(where, f"{error_name(fetched.error_code)} when reading from the source")
+        else:
+            check(f"{self._source.access.alias} {where}", fetched.error_code)
+
+    def _follow_suspicions(self) -> None:
+        suspicions, self._suspicions = self._suspicions, {}
+        for where, suspicion in suspicions.items():
+            copy = self._copies[where]
+            try:
+                loss = examine(self._source, copy.point, suspicion)
+            except PartitionFailed as failure:
+                self._put_aside(where, failure.reason)
+                continue
+            if loss is None:
+                self._fetch_from_leader(copy)
+            else:
+                self._handle_loss(copy, loss)
+
+    def _handle_loss(self, copy: PartitionCopy, loss: Loss) -> None:
+        where, point = copy.assignment.source, copy.point
+        event = Event(loss.kind, where, loss.from_offset, loss.to_offset, loss.reason)
+        if not self._settings.goes_on_after_loss:
+            advice = f"{loss.reason}; on.data.loss = continue goes on at offset {loss.resume_at}"
+            if self._plan.set_aside.get(where) != advice:
+                self._events.append(event)
+            self._put_aside(where, advice)
+            return
+        self._events.append(event)
+        point.topic_id = self._source.topic_id(where.topic)
+        copy.skip_to(loss.resume_at)
+        self._touched[where] = copy
+        self._fetch_from_leader(copy)
+
+    def _put_topic_aside(self, topic: str, error_code: int) -> None:
+        for item in self._plan.assignments:
+            if item.source.topic == topic:
+                self._set_aside[item.source] = f"the source answers {error_name(error_code)} for the topic"
+
+    def _put_aside(self, where: TopicPartition, reason: str) -> None:
+        self._set_aside[where] = reason
+        self._behind.discard(where)
+        self._tell_set_aside(where, reason, {})
+
+    def _tell_set_aside(self, where: TopicPartition, reason: str, known: dict[TopicPartition, Position]) -> None:
+        if self._plan.set_aside.get(where) == reason:
+            return
+        copy = self._copies.get(where)
+        offset = copy.point.offset if copy else known[where].offset + 1 if where in known else -1
+        self._events.append(Event(EventKind.SET_ASIDE, where, offset, -1, reason))
+
+    def _tell_resumed(self, progress: PartitionProgress) -> None:
+        self._to_resume.discard(progress.source)
+        first = progress.runs[0].source
+        self._events.append(Event(EventKind.RESUMED, progress.source, first, -1, "goes on"))
+
+
+def _named(source: TopicPartition, topic_id: UUID) -> tuple[str, UUID, int]:
+    return source.topic, topic_id, source.partition

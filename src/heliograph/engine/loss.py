@@ -1,0 +1,74 @@
+"""Has the source lost records that were not mirrored yet, and which? Nothing is ever skipped without an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from heliograph.errors import PartitionFailed
+from heliograph.kafka import reading
+from heliograph.kafka.fetching import FetchPoint
+from heliograph.kafka.network import Network, error_name
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.model import EventKind, TopicPartition
+
+_UNKNOWN_TOPIC = 3
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """What made us ask: a position that belongs to another topic id, or a log that parted ways at an offset."""
+
+    positioned_id: UUID | None = None
+    diverged_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Records that the source no longer has: from, up to and without to; and where mirroring could go on."""
+
+    kind: EventKind
+    from_offset: int
+    to_offset: int
+    resume_at: int
+    reason: str
+
+
+def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | None:
+    """Ask the source what has become of a partition; None when all is well and reading can go on."""
+    where = TopicPartition(point.topic, point.partition)
+    failures = source.look_up([point.topic])
+    if failures:
+        gone = failures[point.topic] == _UNKNOWN_TOPIC
+        reason = (
+            "the topic is gone on the source" if gone else f"the source answers {error_name(failures[point.topic])}"
+        )
+        raise PartitionFailed(where, reason)
+    first, end = _bounds(source, where)
+    expected_id = suspicion.positioned_id or point.topic_id
+    if source.topic_id(point.topic) != expected_id:
+        return Loss(
+            EventKind.RECREATED, point.offset, -1, first,
+            f"the topic was deleted and created again; what the old one had from offset {point.offset} on is lost",
+        )  # fmt: skip
+    if suspicion.diverged_at is not None:
+        return _truncation(point, suspicion.diverged_at)
+    if point.offset > end:
+        return _truncation(point, end)
+    if point.offset < first:
+        return Loss(
+            EventKind.RETENTION, point.offset, first, first,
+            f"offsets {point.offset} to {first - 1} were deleted on the source before they were mirrored",
+        )  # fmt: skip
+    return None
+
+
+def _truncation(point: FetchPoint, end: int) -> Loss:
+    reason = f"the source's log was cut back to offset {end}; offsets {end} to {point.offset - 1} had been mirrored"
+    return Loss(EventKind.TRUNCATION, end, point.offset, end, reason)
+
+
+def _bounds(source: Network, where: TopicPartition) -> tuple[int, int]:
+    first = reading.list_offsets(source, where.topic, {where.partition: EARLIEST})[where.partition]
+    end = reading.list_offsets(source, where.topic, {where.partition: LATEST})[where.partition]
+    return first, end

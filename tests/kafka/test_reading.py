@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.errors import BrokerRefused, BrokerUnavailable
+from heliograph.kafka import reading
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.model import TopicPartition
+from tests.zoo import handmade, raw
+from tests.zoo.odd_records import numbered
+from tests.zoo.topics import create_topic, fresh_name
+from tests.zoo.transactions import abort_open, leave_open, write_interleaved, write_transactions
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def topic(primary: EmbeddedCluster) -> str:
+    return create_topic(primary.bootstrap_servers, fresh_name("reading"), partitions=3)
+
+
+def values(primary: EmbeddedCluster, topic: str, starts: dict[int, int], patience: float = 30) -> dict[int, list[bytes]]:
+    found: dict[int, list[bytes]] = {}
+    with raw.network(primary.bootstrap_servers, topic) as (loop, network):
+        for partition, record in reading.read_to_end(loop, network, topic, starts, patience):
+            found.setdefault(partition, []).append(record.value or b"")
+    return found
+
+
+def numbers(first: int, count: int) -> list[bytes]:
+    return [record.value or b"" for record in numbered(count, first)]
+
+
+def test_offsets_are_found_for_the_ends_and_for_times(primary: EmbeddedCluster, topic: str) -> None:
+    raw.append(primary.bootstrap_servers, TopicPartition(topic, 1), [raw.batch_of(numbered(10))])
+    with raw.network(primary.bootstrap_servers, topic) as (_, network):
+        asked = {0: LATEST, 1: LATEST, 2: EARLIEST}
+        assert reading.list_offsets(network, topic, asked) == {0: 0, 1: 10, 2: 0}
+        assert reading.list_offsets(network, topic, {1: handmade.TIME + 4, 0: handmade.TIME}) == {1: 4, 0: -1}
+
+
+def test_each_partition_is_read_from_its_start_to_its_end(primary: EmbeddedCluster, topic: str) -> None:
+    for partition in (0, 2):
+        where = TopicPartition(topic, partition)
+        raw.append(primary.bootstrap_servers, where, [raw.batch_of(numbered(10)), raw.batch_of(numbered(10, 10))])
+    assert values(primary, topic, {0: 0, 1: 0, 2: 15}) == {0: numbers(0, 20), 2: numbers(15, 5)}
+    assert values(primary, topic, {0: 20}) == {}
+
+
+def test_only_committed_records_are_read(primary: EmbeddedCluster, topic: str) -> None:
+    where = TopicPartition(topic, 0)
+    committed = write_transactions(primary.bootstrap_servers, where, count=6, size=5)
+    write_interleaved(primary.bootstrap_servers, where)
+    found = values(primary, topic, {0: 0})[0]
+    assert len(found) == committed + 4 * 7 + 1 + 4
+    assert not any(value.startswith((b"1/", b"4/", b"value-2000")) for value in found)
+
+
+def test_an_open_transaction_is_named_when_patience_ends_and_read_past_when_it_does(
+    primary: EmbeddedCluster, topic: str
+) -> None:
+    where = TopicPartition(topic, 0)
+    raw.append(primary.bootstrap_servers, where, [raw.batch_of(numbered(2))])
+    name = leave_open(primary.bootstrap_servers, where, count=3)
+    raw.append(primary.bootstrap_servers, where, [raw.batch_of(numbered(2, 2))])
+    with pytest.raises(BrokerUnavailable, match="open transaction hides offset 2"):
+        values(primary, topic, {0: 0}, patience=0.3)
+    abort_open(primary.bootstrap_servers, name)
+    assert values(primary, topic, {0: 0}) == {0: numbers(0, 4)}
+
+
+def test_a_start_beyond_the_beginning_of_the_log_is_refused(primary: EmbeddedCluster, topic: str) -> None:
+    raw.append(primary.bootstrap_servers, TopicPartition(topic, 0), [raw.batch_of(numbered(2))])
+    with pytest.raises(BrokerRefused):
+        values(primary, topic, {0: -5})

@@ -1,0 +1,71 @@
+"""Batches put together field by field, without any of the code that is under test."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from crc32c import crc32c
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
+
+LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40
+TIME = 1_700_000_000_000
+
+
+def record(value: bytes, offset_delta: int = 0, key: bytes | None = None, time_delta: int = 0) -> bytes:
+    """One record of message format 2, without headers."""
+    content = b"\0" + _varint(time_delta) + _varint(offset_delta) + _sized(key) + _sized(value) + _varint(0)
+    return _varint(len(content)) + content
+
+
+def batch(
+    base_offset: int,
+    records: Sequence[bytes],
+    *,
+    last_delta: int | None = None,
+    attributes: int = 0,
+    producer_id: int = -1,
+    epoch: int = -1,
+    sequence: int = -1,
+    max_time: int = TIME,
+    leader_epoch: int = 7,
+) -> bytes:
+    """One batch of message format 2, not compressed."""
+    delta = len(records) - 1 if last_delta is None else last_delta
+    numbers = (attributes, delta, TIME, max_time, producer_id, epoch, sequence, len(records))
+    content = struct.pack(">hiqqqhii", *numbers) + b"".join(records)
+    return struct.pack(">qiibI", base_offset, len(content) + 9, leader_epoch, 2, crc32c(content)) + content
+
+
+def data(base_offset: int, count: int = 1, **fields: int) -> bytes:
+    """A batch of so many records, each told by its offset."""
+    return batch(base_offset, [record(b"v%d" % (base_offset + i), i) for i in range(count)], **fields)  # type: ignore[arg-type]
+
+
+def marker(base_offset: int, producer_id: int, *, commit: bool) -> bytes:
+    """The control batch that ends a transaction."""
+    key, value = struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 1)
+    attributes = TRANSACTIONAL | CONTROL
+    return batch(base_offset, [record(value, key=key)], attributes=attributes, producer_id=producer_id, epoch=0)
+
+
+def old_format(magic: int, base_offset: int, count: int, compression: int = 0) -> bytes:
+    """A message set of format 0 or 1 as the Kafka client library writes it, for producers that did."""
+    builder = LegacyRecordBatchBuilder(magic=magic, compression_type=compression, batch_size=1 << 20)
+    for offset in range(base_offset, base_offset + count):
+        builder.append(offset, timestamp=TIME + offset, key=None, value=b"v%d" % offset)
+    return bytes(builder.build())
+
+
+def _sized(content: bytes | None) -> bytes:
+    return _varint(-1) if content is None else _varint(len(content)) + content
+
+
+def _varint(number: int) -> bytes:
+    left = number << 1 ^ number >> 63
+    encoded = bytearray()
+    while left > 0x7F:
+        encoded.append(left & 0x7F | 0x80)
+        left >>= 7
+    encoded.append(left)
+    return bytes(encoded)
