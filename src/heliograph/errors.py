@@ -14,6 +14,7 @@ HeliographError           1  something failed while running
 │   └── Fenced               a newer producer has taken our transactional id
 │       └── TakenOver        the flow belongs to another mirror now
 ├── DriverGone            1  a lane has lost the process that planned it
+├── EngineFailed          1  Spark has ended under us
 └── DifferenceFound       4  source and target differ
 """
 
@@ -102,7 +103,7 @@ class AuthenticationFailed(ClusterError):
 
 
 class Fenced(ClusterError):
-    """Our transactional id was taken; perhaps only because we were too slow, so it is worth looking whose the flow is."""
+    """Our transactional id was taken; perhaps only because we were too slow: the ledger tells whose the flow is."""
 
     retriable = True
 
@@ -115,6 +116,10 @@ class TakenOver(Fenced):
 
 class DriverGone(HeliographError):
     """The driver of a lane has ended, so the lane ends too."""
+
+
+class EngineFailed(HeliographError):
+    """Spark has ended; only a new process can go on."""
 
 
 class DifferenceFound(HeliographError):

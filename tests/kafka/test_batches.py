@@ -22,7 +22,7 @@ def header_of(data: bytes) -> BatchHeader:
 
 def test_a_header_gives_every_field() -> None:
     header = header_of(GOLDEN)
-    assert header == BatchHeader(5, 62, 3, 2, 0x675a95fd, 0, 0, handmade.TIME, handmade.TIME, -1, -1, -1, 1)
+    assert header == BatchHeader(5, 62, 3, 2, 0x675A95FD, 0, 0, handmade.TIME, handmade.TIME, -1, -1, -1, 1)
     assert batches.is_intact(memoryview(GOLDEN), header)
 
 
@@ -71,7 +71,9 @@ def test_split_leaves_out_a_batch_that_was_cut_off(counts: list[int], drawn: st.
 @pytest.mark.parametrize("stamp", [ProducerStamp(2**40, 300, True), ProducerStamp(-1, -1, False)])
 @pytest.mark.parametrize("attributes", [0, 4, handmade.TRANSACTIONAL | 1])
 def test_restamp_changes_the_writer_and_nothing_else(stamp: ProducerStamp, attributes: int) -> None:
-    original = handmade.data(1000, 5, attributes=attributes, producer_id=77, epoch=1, sequence=9, max_time=handmade.TIME + 4)
+    original = handmade.data(
+        1000, 5, attributes=attributes, producer_id=77, epoch=1, sequence=9, max_time=handmade.TIME + 4
+    )
     before = header_of(original)
     data = bytearray(original)
     batches.restamp(memoryview(data), before, stamp, 12345)

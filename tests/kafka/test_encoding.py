@@ -23,7 +23,9 @@ def test_a_string_has_its_length_in_bytes_plus_one_before_it() -> None:
 
 @given(st.integers(0, 2**63 - 1), st.binary(max_size=300), st.integers(-(2**31), 2**31 - 1), st.integers(-9, 9))
 def test_a_reader_takes_what_was_written_in_order(number: int, content: bytes, small: int, tiny: int) -> None:
-    data = uvarint(number) + uvarint(len(content) + 1) + content + INT32.pack(small) + INT16.pack(tiny) + INT64.pack(small)
+    data = (
+        uvarint(number) + uvarint(len(content) + 1) + content + INT32.pack(small) + INT16.pack(tiny) + INT64.pack(small)
+    )
     reader = Reader(memoryview(data))
     assert reader.uvarint() == number
     assert bytes(reader.compact_bytes()) == content

@@ -8,11 +8,13 @@ from kafka.protocol.consumer import FetchRequest
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import batches, fetching
 from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchSession
+from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import decode
 from heliograph.model import TopicPartition
 from tests.zoo import raw
 from tests.zoo.odd_records import numbered
 from tests.zoo.topics import create_topic, fresh_name
+from tests.zoo.transactions import RawTransaction
 
 VERSIONS = range(fetching.LOWEST_VERSION, fetching.HIGHEST_VERSION + 1)
 TOPIC_ID = UUID(int=2**100 + 17)
@@ -174,8 +176,6 @@ class TestAgainstABroker:
             assert wire.asked == {0: 1, 1: 0, 2: 0}
 
     def test_an_answer_tells_ends_and_aborted_transactions(self, primary: EmbeddedCluster, topic: str) -> None:
-        from tests.zoo.transactions import RawTransaction
-
         where = TopicPartition(topic, 0)
         with raw.network(primary.bootstrap_servers, topic) as connected:
             aborted = RawTransaction(connected, f"aborted-{topic}", where)
@@ -183,13 +183,23 @@ class TestAgainstABroker:
             aborted.end(commit=False)
             left_open = RawTransaction(connected, f"open-{topic}", where)
             left_open.write(2, 3)
-            loop, network = connected
-            [fetched] = raw.Fetcher(loop, network, FetchPoint(topic, network.topic_id(topic), 0, 0)).fetch().partitions
+            fetched = self.fetch_beyond_the_marker(connected, topic)
             left_open.end(commit=False)
         assert fetched.aborted == [(aborted.stamp.producer_id, 0)]
         assert (fetched.high_watermark, fetched.last_stable_offset, fetched.log_start_offset) == (6, 4, 0)
         assert [batches.read_header(batch).base_offset for _, batch in batches.split(fetched.records)] == [0, 3]
         assert fetched.diverging is None
+
+    @staticmethod
+    def fetch_beyond_the_marker(connected: raw.Connected, topic: str) -> fetching.Fetched:
+        """Fetch from the beginning until the marker is there, which the broker writes after it has answered."""
+        loop, network = connected
+        patience = Patience()
+        while patience.wait():
+            [fetched] = raw.Fetcher(loop, network, FetchPoint(topic, network.topic_id(topic), 0, 0)).fetch().partitions
+            if any(batches.read_header(batch).is_control for _, batch in batches.split(fetched.records)):
+                return fetched
+        raise AssertionError("the transaction never ended")
 
     def test_a_wrong_epoch_is_answered_with_where_the_logs_part(self, primary: EmbeddedCluster, topic: str) -> None:
         self.write(primary, topic, 0, 0)

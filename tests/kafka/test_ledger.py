@@ -46,6 +46,14 @@ def test_a_value_can_be_read_by_people_and_scripts() -> None:
     where = TopicPartition("orders", 2), TopicPartition("A.orders", 2)
     entry = LedgerEntry("A->B", 1, "me", 17, 1000, (PartitionProgress(*where, (Run(5, 9, 3),), 8, 120, 999),))
     assert json.loads(ledger.encode_entry(entry))["partitions"] == [
-        {"topic": "orders", "partition": 2, "target": "A.orders", "runs": [[5, 9, 3]], "last": 8, "bytes": 120, "newest": 999}
+        {
+            "topic": "orders",
+            "partition": 2,
+            "target": "A.orders",
+            "runs": [[5, 9, 3]],
+            "last": 8,
+            "bytes": 120,
+            "newest": 999,
+        }
     ]
     assert entry.record_count == 3

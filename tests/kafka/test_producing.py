@@ -44,12 +44,19 @@ def test_an_answer_names_the_fate_of_each_batch(version: int) -> None:
         record_errors=[faulty], error_message="refused",
     )  # fmt: skip
     response = ProduceResponse(
-        responses=[TopicResponse(name="t", partition_responses=[fine, refused]), TopicResponse(name="u", partition_responses=[fine])],
+        responses=[
+            TopicResponse(name="t", partition_responses=[fine, refused]),
+            TopicResponse(name="u", partition_responses=[fine]),
+        ],
         throttle_time_ms=250,
     )
     body = b"\0\0\0\1\0" + bytes(response.encode(version=version))
     assert producing.decode(memoryview(body)) == (
-        [Appended("t", 1, 0, 2**40, ""), Appended("t", 2, 87, -1, "odd record; refused"), Appended("u", 1, 0, 2**40, "")],
+        [
+            Appended("t", 1, 0, 2**40, ""),
+            Appended("t", 2, 87, -1, "odd record; refused"),
+            Appended("u", 1, 0, 2**40, ""),
+        ],
         250,
     )
 

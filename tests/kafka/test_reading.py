@@ -20,7 +20,9 @@ def topic(primary: EmbeddedCluster) -> str:
     return create_topic(primary.bootstrap_servers, fresh_name("reading"), partitions=3)
 
 
-def values(primary: EmbeddedCluster, topic: str, starts: dict[int, int], patience: float = 30) -> dict[int, list[bytes]]:
+def values(
+    primary: EmbeddedCluster, topic: str, starts: dict[int, int], patience: float = 30
+) -> dict[int, list[bytes]]:
     found: dict[int, list[bytes]] = {}
     with raw.network(primary.bootstrap_servers, topic) as (loop, network):
         for partition, record in reading.read_to_end(loop, network, topic, starts, patience):

@@ -79,8 +79,7 @@ def test_the_time_that_a_broker_set_is_the_time_of_each_record() -> None:
     assert {record.timestamp for record in records.decode(2, memoryview(data))} == {handmade.TIME + 500}
 
 
-@pytest.mark.parametrize("compression", [0, 1, 2, 3], ids=["none", "gzip", "snappy", "lz4"])
-@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize(("magic", "compression"), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (1, 3)])
 def test_old_message_formats_are_decoded(magic: int, compression: int) -> None:
     data = memoryview(handmade.old_format(magic, 0, 5, compression))
     decoded = [record for found, piece in batches.split(data) for record in records.decode(found, piece)]

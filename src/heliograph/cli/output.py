@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 
 from heliograph.errors import ConfigError, HeliographError
 
-Data: TypeAlias = "str | int | float | bool | None | list[Data] | dict[str, Data]"
+Data: TypeAlias = "str | int | float | bool | list[Data] | dict[str, Data] | None"
 
 
 class Format(Enum):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heliograph.cli import output
 from heliograph.cli.config import ClustersOption, FileArgument, MoreClusters
+
+if TYPE_CHECKING:
+    from heliograph.config.mirror_config import MirrorConfig
 
 
 def run(
@@ -15,6 +18,9 @@ def run(
     more: MoreClusters = None,
     clusters: ClustersOption = None,
     json_log: Annotated[bool, typer.Option("--json-log", help="Write log lines as JSON.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Do not start again after a crash: something else takes care of that.")
+    ] = False,
 ) -> None:
     """Run all flows of a file, until SIGTERM or Ctrl-C; then commit what is under way and end with code 0.
 
@@ -24,15 +30,27 @@ def run(
     """
     from heliograph.cli.logs import configure_logs
     from heliograph.config.mirror_config import load
-    from heliograph.config.problem import Severity
-    from heliograph.control.assembly import assemble
-    from heliograph.control.lifecycle import run_until_signalled
+    from heliograph.control.supervisor import Supervisor, supervised_command, watch_lifeline
 
     if more and not clusters:
         raise typer.BadParameter(f"only one file can be run at a time, not also {more[0]}")
     configure_logs(json_log)
-    config = load(file, clusters=[*clusters, *(more or ())] if clusters else None)
+    targets = [*clusters, *(more or ())] if clusters else None
+    config = load(file, clusters=targets)
+    if not once:
+        _show_warnings(config)
+        options = ["--json-log"] if json_log else []
+        chosen = ["--clusters", *targets] if targets else []
+        raise typer.Exit(Supervisor(supervised_command(["run", str(file), "--once", *options, *chosen])).run())
+    from heliograph.control.assembly import assemble
+    from heliograph.control.lifecycle import run_until_signalled
+
+    run_until_signalled(assemble(config), watch_lifeline())
+
+
+def _show_warnings(config: MirrorConfig) -> None:
+    from heliograph.config.problem import Severity
+
     for problem in config.problems:
         if problem.severity is Severity.WARNING:
             output.message_console().print(str(problem), markup=False)
-    run_until_signalled(assemble(config))

@@ -22,7 +22,6 @@ from heliograph.sync.topics import (
     apply_topics,
     create_topics,
     internal_topics,
-    ledger_topic,
     read_plan,
 )
 
@@ -57,7 +56,11 @@ def assemble(config: MirrorConfig) -> Assembly:
         hint = "write A->B.enabled = true for at least one pair of clusters"
         raise ConfigError([Problem(Severity.ERROR, "no flow is enabled", hint, config.file)])
     refresh = min(number(flow, "refresh.topics.interval.seconds") for flow in enabled)
-    return Assembly({flow.name: FlowDriver(flow_settings(flow), _FlowTopics(flow)) for flow in enabled}, config.spark, refresh if refresh > 0 else 1e9)
+    return Assembly(
+        {flow.name: FlowDriver(flow_settings(flow), _FlowTopics(flow)) for flow in enabled},
+        config.spark,
+        refresh if refresh > 0 else 1e9,
+    )
 
 
 class _FlowTopics:

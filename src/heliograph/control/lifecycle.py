@@ -1,4 +1,4 @@
-"""The life of a running mirror: start, wait for a signal, drain, end."""
+"""The life of the process that mirrors: start, wait for a signal, drain, end."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from heliograph.errors import HeliographError
 log = logging.getLogger(__name__)
 
 _DRAIN_SECONDS = 15.0
+_LOOK_INTERVAL = 0.2
 
 
-def run_until_signalled(assembly: Assembly) -> None:
-    """Mirror until SIGTERM or SIGINT, then drain."""
-    stopping = threading.Event()
+def run_until_signalled(assembly: Assembly, stopping: threading.Event | None = None) -> None:
+    """Mirror until SIGTERM, SIGINT or the event, then drain; raises if a failure ended it before."""
+    over = stopping or threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, lambda *_: over.set())
     log.info("starting %s", ", ".join(assembly.flows))
     mirror = assembly.start()
-    stopping.wait()
+    while not over.wait(_LOOK_INTERVAL) and mirror.is_running:
+        pass
     log.info("stopping: lanes commit what is under way")
     if not mirror.stop(_DRAIN_SECONDS):
-        raise HeliographError(
-            f"lanes did not end within {_DRAIN_SECONDS:.0f} s; what they had not committed is not lost"
-        )
+        text = f"lanes did not end within {_DRAIN_SECONDS:.0f} s; what they had not committed will be copied next time"
+        raise HeliographError(text)
+    if mirror.failure is not None:
+        raise mirror.failure
     log.info("stopped")

@@ -54,6 +54,9 @@ class FlowControl(Protocol):
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """A lane has committed a transaction."""
 
+    def lane_troubled(self, trouble: str) -> None:
+        """A lane cannot go on for the moment, and tries again."""
+
 
 class ControlServer:
     """The driver's end: answers planners and follows lanes, one thread for each connection."""
@@ -114,7 +117,11 @@ class ControlServer:
             self._lanes.setdefault(flow_name, set()).add(connection)
         try:
             while True:
-                flow.lane_progressed(connection.recv())
+                message = connection.recv()
+                if isinstance(message, LedgerEntry):
+                    flow.lane_progressed(message)
+                else:
+                    flow.lane_troubled(message)
         finally:
             with self._lock:
                 self._lanes[flow_name].discard(connection)
@@ -159,10 +166,10 @@ class LaneLine:
         except (EOFError, OSError) as error:
             raise DriverGone("the driver of this lane has ended") from error
 
-    def report(self, entry: LedgerEntry) -> None:
-        """Tell the driver about a committed transaction."""
+    def report(self, message: LedgerEntry | str) -> None:
+        """Tell the driver about a committed transaction, or about trouble."""
         try:
-            self._connection.send(entry)
+            self._connection.send(message)
         except OSError as error:
             raise DriverGone("the driver of this lane has ended") from error
 

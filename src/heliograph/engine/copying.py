@@ -233,7 +233,8 @@ class PartitionCopy:
             return
         newest = max(record.timestamp for record in wanted)
         next_offset = wanted[-1].offset + 1
-        self._put(data, _Sent(_consecutive(wanted), len(data), newest, next_offset, self.point.last_fetched_epoch))
+        epoch = self.point.last_fetched_epoch
+        self._put(data, _Sent(_consecutive(wanted), len(data), newest, next_offset, epoch))
 
     def _skip(self, header: BatchHeader) -> None:
         """Pass over a batch: done as soon as all before it is."""

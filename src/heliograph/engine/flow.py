@@ -14,6 +14,7 @@ from typing import Protocol
 from heliograph.engine.bookkeeping import Bookkeeping
 from heliograph.engine.control import LaneTask
 from heliograph.engine.settings import FlowSettings
+from heliograph.errors import TakenOver
 from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ class FlowDriver:
         self.settings = settings
         self.owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.totals = FlowTotals()
+        self.was_taken_over = False
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
         self._wanted = threading.Event()  # set while epochs should run
@@ -108,6 +110,14 @@ class FlowDriver:
         self.refresh()
         self._wanted.set()
 
+    def confirm_owner(self) -> None:
+        """Read the ledger; raises, and remembers, when the flow belongs to another mirror by now."""
+        try:
+            self._bookkeeping.refresh(self.owner)
+        except TakenOver:
+            self.was_taken_over = True
+            raise
+
     def refresh(self) -> bool:
         """Look for new topics and partitions; whether there are any changes."""
         found = self._topics.find()
@@ -137,7 +147,7 @@ class FlowDriver:
     def lane_tasks(self, epoch: int) -> Sequence[LaneTask]:
         """Deal the partitions to lanes, the busiest first, each to the lane with the least load."""
         with self._lock:
-            self._bookkeeping.refresh(self.owner)
+            self.confirm_owner()
             count = max(1, min(self.settings.max_lanes, len(self._assignments)))
             lanes: list[list[Assignment]] = [[] for _ in range(count)]
             loads = [0] * count
@@ -154,6 +164,10 @@ class FlowDriver:
             self.totals.add(entry)
         for event in entry.events:
             log.log(logging.INFO if event.kind is EventKind.RESUMED else logging.ERROR, "%s: %s", self.name, event)
+
+    def lane_troubled(self, trouble: str) -> None:
+        """Say aloud what holds a lane up."""
+        log.warning("%s: %s", self.name, trouble)
 
     @property
     def _id_prefix(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 
@@ -12,8 +11,6 @@ from heliograph.errors import ClusterError, PartitionFailed
 from heliograph.kafka.access import Access
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 
-log = logging.getLogger(__name__)
-
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 10.0
 
@@ -22,12 +19,19 @@ class Lane:
     """Copies the partitions of a plan from one cluster to another, through as many sessions as it takes."""
 
     def __init__(
-        self, plan: LanePlan, source: Access, target: Access, settings: LaneSettings, should_end: Callable[[], bool]
+        self,
+        plan: LanePlan,
+        source: Access,
+        target: Access,
+        settings: LaneSettings,
+        should_end: Callable[[], bool],
+        on_trouble: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._plan = plan
         self._access = (source, target)
         self._settings = settings
         self._should_end = should_end
+        self._on_trouble = on_trouble
         self._set_aside: dict[TopicPartition, str] = {}
 
     def run(self) -> Iterator[LedgerEntry]:
@@ -47,7 +51,7 @@ class Lane:
             except ClusterError as error:
                 if not error.retriable:
                     raise
-                log.warning("%s lane %d: %s; trying again in %.1f s", self._plan.flow, self._plan.lane, error, backoff)
+                self._on_trouble(f"lane {self._plan.lane}: {error}; trying again in {backoff:.1f} s")
             finally:
                 session.close()
             time.sleep(backoff)

@@ -1,4 +1,4 @@
-"""All flows of one process on one Spark session: start, supervise, drain, stop."""
+"""All flows of one process on one Spark session: start, keep running, drain, stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -19,16 +19,17 @@ from heliograph.engine.control import ControlServer
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
 from heliograph.engine.source import FORMAT, MirrorSource
-from heliograph.errors import ClusterError
+from heliograph.errors import ClusterError, EngineFailed, HeliographError, TakenOver
 
 log = logging.getLogger(__name__)
 
+_FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _LOOK_INTERVAL = 0.1
 
 
 class Mirror:
-    """Runs flows until it is stopped."""
+    """Runs flows until it is stopped, each in a thread and a streaming query of its own."""
 
     def __init__(self, flows: Sequence[FlowDriver], spark_settings: Mapping[str, str], refresh_seconds: float) -> None:
         self._flows = flows
@@ -41,12 +42,23 @@ class Mirror:
         # The truth about progress is on the target; Spark only needs a place to count epochs.
         self._checkpoints = tempfile.mkdtemp(prefix="heliograph-epochs-")
         self._stopping = threading.Event()
+        self._failure: HeliographError | None = None
         self._threads = [threading.Thread(target=self._run, args=(flow,), name=flow.name) for flow in flows]
 
     def start(self) -> None:
         """Begin to mirror, each flow on its own."""
         for thread in self._threads:
             thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a flow is still at work or will try again."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    @property
+    def failure(self) -> HeliographError | None:
+        """Why the last flow ended, if not because it was asked to."""
+        return self._failure
 
     def stop(self, timeout: float = 15) -> bool:
         """Let lanes commit what they have, and end; whether all did so in time."""
@@ -57,29 +69,47 @@ class Mirror:
         deadline = time.monotonic() + timeout
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-        drained = not any(thread.is_alive() for thread in self._threads)
+        drained = not self.is_running
         self._control.close()
-        self._spark.stop()
+        with suppress(Py4JError, OSError):
+            self._spark.stop()
         shutil.rmtree(self._checkpoints, ignore_errors=True)
         return drained
 
     def _run(self, flow: FlowDriver) -> None:
-        """Take the flow over and run its query; begin again after a failure, ever more patiently."""
-        attempt = 0
-        while not self._stopping.is_set():
-            attempt += 1
-            try:
-                flow.take_over()
-                self._follow(flow, self._start_query(flow, attempt))
-                attempt = 0
-            except (ClusterError, PySparkException, Py4JError) as error:
-                pause = min(2.0**attempt * 0.25, _LONGEST_PAUSE)
-                log.error("%s: %s; starting again in %.1f s", flow.name, _first_line(error), pause)
-                self._stopping.wait(pause)
+        """Keep one flow running: begin again after a failure, ever more patiently, unless it is no longer ours."""
+        pause = _FIRST_PAUSE
+        try:
+            while not self._stopping.is_set():
+                began = time.monotonic()
+                try:
+                    flow.take_over()
+                    self._follow(flow, self._start_query(flow))
+                except (ClusterError, PySparkException, Py4JError) as error:
+                    self._give_up_if_hopeless(flow, error)
+                    pause = (
+                        _FIRST_PAUSE if time.monotonic() - began > _LONGEST_PAUSE else min(pause * 2, _LONGEST_PAUSE)
+                    )
+                    log.error("%s: %s; starting again in %.1f s", flow.name, _first_line(error), pause)
+                    self._stopping.wait(pause)
+        except HeliographError as error:
+            log.error("%s: %s", flow.name, error)
+            self._failure = error
 
-    def _start_query(self, flow: FlowDriver, attempt: int) -> StreamingQuery:
+    def _give_up_if_hopeless(self, flow: FlowDriver, error: Exception) -> None:
+        if isinstance(error, TakenOver):
+            raise error
+        if isinstance(error, Py4JNetworkError):
+            raise EngineFailed("Spark's JVM has ended") from error
+        with suppress(ClusterError):
+            flow.confirm_owner()
+            return
+        if flow.was_taken_over:
+            raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
+
+    def _start_query(self, flow: FlowDriver) -> StreamingQuery:
         rows = self._spark.readStream.format(FORMAT).option("flow", flow.name).load()
-        folder = tempfile.mkdtemp(prefix=f"{attempt}-", dir=self._checkpoints)
+        folder = tempfile.mkdtemp(dir=self._checkpoints)
         writer = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder)
         return writer.foreachBatch(_finish_epoch).start()
 
@@ -106,4 +136,7 @@ def _finish_epoch(rows: DataFrame, epoch: int) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    """What happened, in one line; of a Spark failure the Python error inside it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    inner = [line for line in lines if line.startswith("heliograph.errors.")]
+    return inner[-1].removeprefix("heliograph.errors.") if inner else lines[0] if lines else type(error).__name__

@@ -1,4 +1,4 @@
-"""Mirroring as a Spark streaming source: an offset is an epoch, a partition is a lane, a row is a committed transaction."""
+"""Mirroring as a Spark streaming source: an offset is an epoch, a partition a lane, a row part of a transaction."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class _EpochReader(DataSourceStreamReader):
         task = partition.task
         line = LaneLine(self._address, self._flow)
         try:
-            lane = Lane(task.plan, task.source, task.target, task.settings, _EpochEnd(line, task.seconds))
+            is_over = _EpochEnd(line, task.seconds)
+            lane = Lane(task.plan, task.source, task.target, task.settings, is_over, line.report)
             for entry in lane.run():
                 line.report(entry)
                 for item in entry.partitions:

@@ -95,6 +95,8 @@ class FetchSession:
         key = self._key(point)
         self._points[key] = point
         self._changed.add(key)
+        if key in self._forgotten:  # a broker forgets last, so a partition must not be named in both lists
+            self._forgotten.remove(key)
 
     def moved(self, point: FetchPoint) -> None:
         """Tell the broker about a new position with the next request."""

@@ -40,7 +40,7 @@ def encode(records: Iterable[Record], stamp: ProducerStamp, sequence: int, compr
 
 
 def join(batches: Iterable[memoryview], stamp: ProducerStamp, sequence: int, compression: int) -> bytearray:
-    """One batch of the records of several; from codec to codec without a `Record` in between, in a third of the time."""
+    """One batch of the records of several; without a `Record` in between, which takes a third of the time."""
     builder = _builder(stamp, sequence, compression)
     append = builder.append
     offset = 0

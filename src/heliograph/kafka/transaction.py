@@ -53,7 +53,9 @@ class IdempotentProducer:
 
     def __init__(self, network: Network) -> None:
         connection = network.anyone()
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0, producer_id=-1, producer_epoch=-1)
+        request = InitProducerIdRequest(
+            transactional_id=None, transaction_timeout_ms=0, producer_id=-1, producer_epoch=-1
+        )
         answer = connection.call(request, connection.version(InitProducerIdRequest, highest=4))
         check(f"{network.access.alias}: cannot get a producer id", answer.error_code)
         self.stamp = ProducerStamp(answer.producer_id, answer.producer_epoch, is_transactional=False)

@@ -1,0 +1,90 @@
+"""Keeps the mirroring process alive: starts it, passes signals on, starts it again when it dies.
+
+Spark's JVM can die, or the process can be killed; neither can mend itself from inside. What was committed is on the
+target, so a new process simply goes on there.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+log = logging.getLogger(__name__)
+
+LIFELINE = "HELIOGRAPH_LIFELINE"
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+_LONG_ENOUGH = 60.0
+_FINAL_CODES = {0, 2, 3}  # done, configuration, could not start: a new attempt would end the same
+
+
+class Supervisor:
+    """Runs one command again and again until it ends in good order or is asked to stop."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._child: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.Event()
+
+    def run(self) -> int:
+        """Run until the command ends for good; returns its exit code."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._pass_on)
+        pause = _FIRST_PAUSE
+        while True:
+            began = time.monotonic()
+            code = self._run_once()
+            if self._stopping.is_set() or code in _FINAL_CODES:
+                return code if code >= 0 else 1
+            pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_ENOUGH else min(pause * 2, _LONGEST_PAUSE)
+            log.error("the mirroring process ended (%s); starting it again in %.1f s", _cause(code), pause)
+            if self._stopping.wait(pause):
+                return 0
+
+    def _run_once(self) -> int:
+        # The child sees its input end when this process is gone, however it went, and then drains and ends too.
+        read_end, write_end = os.pipe()
+        environment = {**os.environ, LIFELINE: "1"}
+        self._child = subprocess.Popen(self._command, stdin=read_end, env=environment, start_new_session=True)
+        os.close(read_end)
+        if self._stopping.is_set():
+            self._child.terminate()
+        try:
+            return self._child.wait()
+        finally:
+            os.close(write_end)
+
+    def _pass_on(self, number: int, _: object) -> None:
+        self._stopping.set()
+        if self._child is not None and self._child.poll() is None:
+            self._child.send_signal(signal.SIGTERM)
+
+
+def watch_lifeline() -> threading.Event:
+    """In the supervised process: an event that is set when the supervisor is gone."""
+    gone = threading.Event()
+
+    def watch() -> None:
+        while os.read(0, 1):
+            pass
+        gone.set()
+
+    if os.environ.get(LIFELINE):
+        threading.Thread(target=watch, name="lifeline", daemon=True).start()
+    return gone
+
+
+def supervised_command(arguments: Sequence[str]) -> list[str]:
+    """The same program with other arguments."""
+    return [sys.executable, "-m", "heliograph", *arguments]
+
+
+def _cause(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
