@@ -169,6 +169,17 @@ def test_a_topic_that_the_source_hides_is_named_with_its_grant(
     assert report(capsys, file)[0] == 0
 
 
+def test_heartbeats_that_cannot_be_written_do_not_fail_the_check(
+    guarded: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"emit.heartbeats.enabled=true\na->b.enabled=false\nb->a.enabled=true\n{login()}"
+    file = write(tmp_path, backup.bootstrap_servers, guarded.addresses("CLIENTS"), text)
+    code, flow = report(capsys, file, "--flow", "a->b")
+    assert (code, flow["ok"]) == (0, True)
+    assert messages(flow, "warning") == {"heartbeats": "User:mirror lacks Create, Describe, Write on this topic of b"}
+    assert [cluster["alias"] for cluster in flow["clusters"]] == ["b"]
+
+
 def test_what_the_target_would_refuse_is_told(
     source: Admin, guarded: EmbeddedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,17 @@ def test_a_child_that_ended_by_itself_leaves_no_watcher_behind(log: Path) -> Non
     assert eventually(lambda: not members_of_group(child.pid), timeout=10)
 
 
+def test_the_number_of_an_ended_child_is_not_killed_because_it_may_be_anothers(log: Path) -> None:
+    child = ChildProcess("short", ["/bin/sh", "-c", "sleep 300 & echo $!"], log)
+    assert eventually(lambda: not child.is_running)
+    survivor = int(child.output())
+
+    child.stop()
+
+    assert eventually(lambda: [each.pid for each in members_of_group(child.pid)] == [survivor])
+    os.kill(survivor, signal.SIGKILL)
+
+
 def test_the_process_id_is_that_of_the_program(sleeper: ChildProcess) -> None:
     assert eventually(lambda: psutil.Process(sleeper.pid).cmdline() == ["sleep", "300"])
 

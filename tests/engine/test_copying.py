@@ -25,7 +25,7 @@ LARGE = 5_000
 def large(base_offset: int, count: int = 1, **fields: int) -> bytes:
     """A batch too large to be joined with others."""
     values = [handmade.record(b"v%d" % (base_offset + i) + b"." * LARGE, i) for i in range(count)]
-    return handmade.batch(base_offset, values, **fields)  # type: ignore[arg-type]
+    return handmade.batch(base_offset, values, **fields)
 
 
 class Bench:
@@ -34,7 +34,7 @@ class Bench:
     def __init__(self, start: int = 0, max_batch_bytes: int = 1_000_000) -> None:
         self.point = FetchPoint("orders", TOPIC_ID, 0, start)
         self.target = TargetPartition(TARGET, broker_id=1)
-        outgoing = Outgoing(cast("Network", None), "lane")
+        outgoing = Outgoing(cast("Network", None), "lane", {TARGET: SOURCE})
         assignment = Assignment(SOURCE, TARGET, max_batch_bytes)
         self.copy = PartitionCopy(assignment, self.point, self.target, outgoing, STAMP)
         self.released = 0

@@ -13,9 +13,11 @@ from kafka import KafkaConsumer
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.copying import PartitionCopy
-from heliograph.engine.lane import Lane, LaneSettings
+from heliograph.engine.lane import Lane
+from heliograph.engine.settings import LaneSettings
 from heliograph.kafka import ledger, positions, reading
 from heliograph.kafka.access import Access
+from heliograph.kafka.batches import HEADER_SIZE
 from heliograph.kafka.fetching import Fetched, FetchLimits
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import Assignment, LanePlan, LedgerEntry, Position, Run, TopicPartition
@@ -23,7 +25,7 @@ from tests.checker import compare, compare_compacted
 from tests.checker.stock_reader import read_committed
 from tests.zoo import raw
 from tests.zoo.compacted import create_compacted, has_holes
-from tests.zoo.odd_records import numbered, odd_batches
+from tests.zoo.odd_records import CODECS, large_record, numbered, odd_batches
 from tests.zoo.stations import Stations
 from tests.zoo.topics import create_topic, fresh_name
 from tests.zoo.transactions import abort_open, leave_open, write_interleaved, write_transactions
@@ -177,18 +179,32 @@ def test_odd_records_in_batches_of_every_codec_arrive_unchanged(make_mirror: Mak
     mirror.assert_equal(at_least=5 * (13 + 420 + 1))
 
 
-def test_batches_are_copied_whole(make_mirror: MakeMirror) -> None:
+def data_batches(bootstrap_servers: str, where: TopicPartition) -> list[bytes]:
+    """The records sections of all batches of a partition but markers."""
+    found = raw.fetch_batches(bootstrap_servers, where)
+    return [data[HEADER_SIZE:] for header, data in found if not header.is_control]
+
+
+def test_large_batches_keep_their_bytes(make_mirror: MakeMirror) -> None:
     mirror = make_mirror()
-    source = only_source(mirror)
-    raw.append(mirror.stations.source, source, [raw.batch_of(*batch) for batch in odd_batches()])
+    [(source, target)] = mirror.pairs.items()
+    written = [raw.batch_of(numbered(40, 40 * i, size=5000)) for i in range(3)]
+    written += [raw.batch_of([large_record(codec)], codec) for codec in CODECS.values()]
+    raw.append(mirror.stations.source, source, written)
     mirror.copy_all()
-    written = [data[61:] for _, data in raw.fetch_batches(mirror.stations.source, source)]
-    arrived = [
-        data[61:]
-        for header, data in raw.fetch_batches(mirror.stations.target, mirror.pairs[source])
-        if not header.is_control
-    ]
-    assert arrived == written
+    mirror.assert_equal(at_least=125)
+    assert data_batches(mirror.stations.target, target) == data_batches(mirror.stations.source, source)
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_small_batches_arrive_in_few_large_ones(make_mirror: MakeMirror, codec: int) -> None:
+    mirror = make_mirror()
+    [(source, target)] = mirror.pairs.items()
+    raw.append(mirror.stations.source, source, [raw.batch_of(numbered(1, i), codec) for i in range(300)])
+    mirror.copy_all()
+    mirror.assert_equal(at_least=300)
+    assert len(data_batches(mirror.stations.target, target)) < 30
+    assert_ledger_maps_every_record(mirror)
 
 
 def test_only_committed_records_arrive_and_nothing_behind_an_open_transaction(make_mirror: MakeMirror) -> None:

@@ -29,7 +29,8 @@ def test_interleaved_transactions_are_told_apart_by_their_producers() -> None:
     filtered.announce([(2, 1)])
     pieces = [
         of(1, 0), of(2, 1, 3), of(1, 4), handmade.data(5), of(2, 6),
-        handmade.marker(7, 1, commit=True), handmade.marker(8, 2, commit=False), of(2, 9), handmade.marker(10, 2, commit=True),
+        handmade.marker(7, 1, commit=True), handmade.marker(8, 2, commit=False),
+        of(2, 9), handmade.marker(10, 2, commit=True),
     ]  # fmt: skip
     assert visible(filtered, *pieces) == [0, 4, 5, 9]
 

@@ -16,7 +16,7 @@ GOLDEN = bytes.fromhex(
 )  # fmt: skip
 
 
-def header_of(data: bytes) -> BatchHeader:
+def header_of(data: bytes | bytearray) -> BatchHeader:
     return batches.read_header(memoryview(data))
 
 

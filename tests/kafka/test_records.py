@@ -15,10 +15,10 @@ from tests.zoo.odd_records import CODECS, large_record, numbered, odd_records
 
 STAMP = ProducerStamp(12, 3, is_transactional=True)
 PAYLOAD = st.none() | st.binary(max_size=200)
+HEADERS = st.lists(st.tuples(st.text(), PAYLOAD), max_size=3)
 RECORDS = st.lists(
-    st.builds(Record, st.just(0), st.integers(0, 2**42), PAYLOAD, PAYLOAD, st.lists(st.tuples(st.text(), PAYLOAD), max_size=3)),
-    min_size=1, max_size=10,
-)  # fmt: skip
+    st.builds(Record, st.just(0), st.integers(0, 2**42), PAYLOAD, PAYLOAD, HEADERS), min_size=1, max_size=10
+)
 
 
 def contents(found: Sequence[Record]) -> list[tuple[object, ...]]:

@@ -60,6 +60,7 @@ def test_book_keeping_is_read_and_written(make_flow: FlowMaker) -> None:
     assert book_keeping_topics(flow) == [*expected, "mm2-offset-syncs.a.internal", "heartbeats"]
     needed = {Operation.Read, Operation.Write, Operation.Describe, Operation.Create}
     assert needs_of(flow)["mm2-ledger.a.internal"].operations == needed
+    assert needs_of(flow)["heartbeats"].operations == needed - {Operation.Read}
 
 
 @pytest.mark.parametrize(

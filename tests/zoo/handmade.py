@@ -39,7 +39,7 @@ def batch(
 
 def data(base_offset: int, count: int = 1, **fields: int) -> bytes:
     """A batch of so many records, each told by its offset."""
-    return batch(base_offset, [record(b"v%d" % (base_offset + i), i) for i in range(count)], **fields)  # type: ignore[arg-type]
+    return batch(base_offset, [record(b"v%d" % (base_offset + i), i) for i in range(count)], **fields)
 
 
 def marker(base_offset: int, producer_id: int, *, commit: bool) -> bytes:

@@ -69,6 +69,8 @@ class ControlServer:
         self.address = ControlAddress(host, int(address[1]), key)
         self._flows: dict[str, FlowControl] = {}
         self._lanes: dict[str, set[Connection]] = {}
+        self._planned: dict[str, int] = {}
+        self._ended: dict[str, int] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
@@ -77,8 +79,9 @@ class ControlServer:
         self._flows[name] = flow
 
     def end_epoch(self, flow: str) -> None:
-        """Ask all lanes of a flow to commit and end."""
+        """Ask all lanes of the flow's current epoch to commit and end, also those that have yet to call."""
         with self._lock:
+            self._ended[flow] = self._planned.get(flow, 0)
             for lane in self._lanes.get(flow, set()):
                 with suppress(OSError):
                     lane.send("end")
@@ -108,13 +111,17 @@ class ControlServer:
             if question == "epoch":
                 connection.send(flow.next_epoch(argument))
             elif question == "tasks":
+                with self._lock:
+                    self._planned[flow_name] = argument
                 connection.send(_answer(flow, argument))
             else:
-                self._follow(connection, flow_name, flow)
+                self._follow(connection, flow_name, flow, argument)
 
-    def _follow(self, connection: Connection, flow_name: str, flow: FlowControl) -> None:
+    def _follow(self, connection: Connection, flow_name: str, flow: FlowControl, epoch: int) -> None:
         with self._lock:
             self._lanes.setdefault(flow_name, set()).add(connection)
+            if epoch <= self._ended.get(flow_name, 0):
+                connection.send("end")
         try:
             while True:
                 message = connection.recv()
@@ -155,9 +162,9 @@ def ask_tasks(address: ControlAddress, flow: str, epoch: int) -> Sequence[LaneTa
 class LaneLine:
     """A lane's end of the line."""
 
-    def __init__(self, address: ControlAddress, flow: str) -> None:
+    def __init__(self, address: ControlAddress, flow: str, epoch: int) -> None:
         self._connection = _connect(address)
-        self._connection.send(("lane", flow, None))
+        self._connection.send(("lane", flow, epoch))
 
     def was_told_to_end(self) -> bool:
         """Whether the driver wants the epoch to end; without a driver there is nothing to copy for."""

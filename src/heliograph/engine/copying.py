@@ -150,8 +150,7 @@ class PartitionCopy:
         if header.last_offset < self.point.offset:
             return
         if not batches.is_intact(batch, header):
-            reason = f"the batch at offset {header.base_offset} fails its checksum on the source"
-            raise PartitionFailed(self.assignment.source, reason)
+            raise self._corrupt(header.base_offset)
         if self._aborted.hides(batch, header) or not header.record_count:
             self._flush_small(on_done)
             self._skip(header)
@@ -200,10 +199,16 @@ class PartitionCopy:
 
     def _accept_old(self, magic: int, batch: memoryview) -> None:
         """A message set of format 0 or 1: always built anew."""
+        if not records.is_intact_old(magic, batch):
+            raise self._corrupt(int.from_bytes(batch[:8], "big"))
         wanted = [record for record in records.decode(magic, batch) if record.offset >= self.point.offset]
         if wanted:
             self._read_to(wanted[-1].offset + 1, -1)
             self._send_records(wanted, 0)
+
+    def _corrupt(self, offset: int) -> PartitionFailed:
+        reason = f"the batch at offset {offset} fails its checksum on the source"
+        return PartitionFailed(self.assignment.source, reason)
 
     def _rebuild(self, header: BatchHeader, decoded: Iterable[Record]) -> None:
         """Build anew: holes, broker-set times, a start in the middle of a batch, or more than the target takes."""
@@ -222,11 +227,7 @@ class PartitionCopy:
         if self._is_too_large(len(data)):
             self._target.sequence = before
             if len(wanted) == 1:
-                reason = (
-                    f"the record at offset {wanted[0].offset} makes a batch of {len(data)} bytes, and the target "
-                    f"takes {self.assignment.max_batch_bytes}; raise max.message.bytes of {self.assignment.target.topic}"
-                )
-                raise PartitionFailed(self.assignment.source, reason)
+                raise self._oversized(wanted[0].offset, len(data))
             middle = len(wanted) // 2
             self._send_records(wanted[:middle], compression)
             self._send_records(wanted[middle:], compression)
@@ -235,6 +236,11 @@ class PartitionCopy:
         next_offset = wanted[-1].offset + 1
         epoch = self.point.last_fetched_epoch
         self._put(data, _Sent(_consecutive(wanted), len(data), newest, next_offset, epoch))
+
+    def _oversized(self, offset: int, size: int) -> PartitionFailed:
+        limit, topic = self.assignment.max_batch_bytes, self.assignment.target.topic
+        reason = f"the record at offset {offset} makes a batch of {size} bytes, and the target takes {limit}"
+        return PartitionFailed(self.assignment.source, f"{reason}; raise max.message.bytes of {topic}")
 
     def _skip(self, header: BatchHeader) -> None:
         """Pass over a batch: done as soon as all before it is."""

@@ -106,7 +106,7 @@ class FlowDriver:
         """Become the only one who writes for this flow. The order is the guarantee: announce, then find, then fence."""
         self._topics.prepare()
         self._bookkeeping.announce_owner(self.owner)
-        self._bookkeeping.fence(self._topics.transactional_ids(self._id_prefix))
+        self._bookkeeping.fence(self._lane_ids())
         self.refresh()
         self._wanted.set()
 
@@ -146,6 +146,8 @@ class FlowDriver:
 
     def lane_tasks(self, epoch: int) -> Sequence[LaneTask]:
         """Deal the partitions to lanes, the busiest first, each to the lane with the least load."""
+        if not self._wanted.is_set():
+            return ()
         with self._lock:
             self.confirm_owner()
             count = max(1, min(self.settings.max_lanes, len(self._assignments)))
@@ -168,6 +170,11 @@ class FlowDriver:
     def lane_troubled(self, trouble: str) -> None:
         """Say aloud what holds a lane up."""
         log.warning("%s: %s", self.name, trouble)
+
+    def _lane_ids(self) -> set[str]:
+        """The transactional ids of all lanes that this flow has ever had; `a->b-c` is another flow than `a->b`."""
+        found = self._topics.transactional_ids(self._id_prefix)
+        return {name for name in found if name.removeprefix(self._id_prefix).isdigit()}
 
     @property
     def _id_prefix(self) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
 from heliograph.engine.copying import PartitionCopy
+from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import FetchBuffer, SourceBroker
 from heliograph.engine.loss import Loss, Suspicion, examine
 from heliograph.engine.outgoing import Outgoing, TargetPartition
@@ -88,6 +89,7 @@ class LaneSession:
         else:
             self._producer = IdempotentProducer(self._target)
             self._outgoing = Outgoing(self._target, None, self._sources)
+        reached("fenced")
         self._check_owner()
         known = self._current_positions()
         for topic, error_code in missing.items():
@@ -96,6 +98,7 @@ class LaneSession:
             self._tell_set_aside(source, reason, known)
         wanted = [item for item in plan.assignments if item.source not in self._set_aside]
         self._begin(wanted, known)
+        reached("started")
 
     def _check_owner(self) -> None:
         plan = self._plan
@@ -218,14 +221,15 @@ class LaneSession:
     def _commit(self) -> LedgerEntry:
         """End the transaction: 1 all answers in, 2 positions and ledger entry, 3 commit. The order is the guarantee."""
         self._loop.run_until(lambda: not self._outgoing.has_in_flight)
+        reached("data-written")
         finished = [copy.take_progress() for copy in self._touched.values() if copy.has_moved]
-        waiting = {where: copy for where, copy in self._touched.items() if copy.has_queued}
+        # Set before the steps that wait for answers: what is fetched meanwhile is touched for the next transaction.
+        self._touched = {where: copy for where, copy in self._touched.items() if copy.has_queued}
         entry = self._ledger_entry([progress for progress, _ in finished])
         if finished or entry.events:
             self._write_bookkeeping(finished, entry)
         self._producer.end(commit=True)
-        self._touched = waiting
-        self._began = time.monotonic() if waiting else None
+        self._began = time.monotonic() if self._touched else None
         return entry
 
     def _write_bookkeeping(self, finished: list[tuple[PartitionProgress, Position]], entry: LedgerEntry) -> None:

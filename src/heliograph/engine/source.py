@@ -75,7 +75,7 @@ class _EpochReader(DataSourceStreamReader):
         """Copy until the epoch ends."""
         assert isinstance(partition, _LanePartition)
         task = partition.task
-        line = LaneLine(self._address, self._flow)
+        line = LaneLine(self._address, self._flow, task.epoch)
         try:
             is_over = _EpochEnd(line, task.seconds)
             lane = Lane(task.plan, task.source, task.target, task.settings, is_over, line.report)

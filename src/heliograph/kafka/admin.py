@@ -91,21 +91,21 @@ class Admin:
 
     def cluster_rights(self) -> Operations:
         """What we may do with the cluster as a whole."""
-        return _operations(self._metadata([]).authorized_operations)
+        return _operations(self._metadata([], with_rights=True).authorized_operations)
 
     # -- topics --------------------------------------------------------------------------------------------
 
     def topics(self, names: Collection[str] | None = None) -> dict[str, TopicInfo]:
         """All topics that we may see, or those of the given names that exist."""
         hidden = (_UNKNOWN_TOPIC, _TOPIC_DENIED)
-        found = (topic for topic in self._described(names) if topic.error_code not in hidden)
+        found = (topic for topic in self._described(names) if topic.partitions and topic.error_code not in hidden)
         return {topic.name: _topic_info(topic) for topic in found}
 
     def topic_rights(self, names: Collection[str]) -> dict[str, Operations]:
         """What we may do with topics, whether they exist or not."""
         return {
             topic.name: frozenset() if topic.error_code == _TOPIC_DENIED else _operations(topic.authorized_operations)
-            for topic in self._described(names)
+            for topic in self._described(names, with_rights=True)
         }
 
     def create_topics(self, topics: Sequence[NewTopic], only_try: bool = False) -> dict[str, Outcome]:
@@ -239,20 +239,20 @@ class Admin:
 
         return self._over_connections(ask) if by_topic else {}
 
-    def _described(self, names: Collection[str] | None) -> Iterator[Any]:
+    def _described(self, names: Collection[str] | None, with_rights: bool = False) -> Iterator[Any]:
         if names is None:
-            yield from self._metadata(None).topics
+            yield from self._metadata(None, with_rights).topics
             return
         for some in _chunks(sorted(names)):
-            yield from self._metadata(some).topics
+            yield from self._metadata(some, with_rights).topics
 
-    def _metadata(self, names: Sequence[str] | None) -> Any:
+    def _metadata(self, names: Sequence[str] | None, with_rights: bool = False) -> Any:
         topic_class = MetadataRequest.MetadataRequestTopic
         request = MetadataRequest(
             topics=None if names is None else [topic_class(topic_id=None, name=name) for name in names],
             allow_auto_topic_creation=False,
-            include_cluster_authorized_operations=True,
-            include_topic_authorized_operations=True,
+            include_cluster_authorized_operations=with_rights,
+            include_topic_authorized_operations=with_rights,
         )
         return self._ask("describe the cluster", request, highest=_METADATA_VERSION)
 

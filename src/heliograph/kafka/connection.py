@@ -20,7 +20,7 @@ from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-from heliograph.errors import AuthenticationFailed, BrokerUnavailable
+from heliograph.errors import AuthenticationFailed, BrokerUnavailable, ClusterError
 from heliograph.kafka.access import Access
 
 Buffer = bytes | bytearray | memoryview
@@ -192,8 +192,14 @@ class Connection:
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             pass
         except OSError as error:
-            raise BrokerUnavailable(f"{self.name}: connection lost: {error}") from error
+            raise self._lost(error) from error
         self._loop.watch_writes(self._socket, bool(outbox))
+
+    def _lost(self, error: OSError) -> ClusterError:
+        """What a broken connection means: a refused client certificate shows only when the first answer is read."""
+        if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
+            return AuthenticationFailed(f"{self.name}: TLS refused: {error.reason}")
+        return BrokerUnavailable(f"{self.name}: connection lost: {error}")
 
     def _write_some(self) -> int:
         if isinstance(self._socket, ssl.SSLSocket):
@@ -221,7 +227,7 @@ class Connection:
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             pass
         except OSError as error:
-            raise BrokerUnavailable(f"{self.name}: connection lost: {error}") from error
+            raise self._lost(error) from error
 
     def _read_some(self) -> bool:
         """Read once; whether it is worth trying again at once."""

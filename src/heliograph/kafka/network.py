@@ -16,6 +16,7 @@ from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.patience import Patience
 
 GROUP, TRANSACTION = 0, 1
+LEADER_CHANGES = {3, 5, 6}  # unknown topic, leader not available, not leader: what a moving partition answers
 _COORDINATOR_NOT_AVAILABLE = 15
 
 
@@ -126,7 +127,7 @@ class Network:
         for server in servers:
             host, port = server.rsplit(":", 1)
             try:
-                return Connection(self._loop, host, int(port), self.access)
+                return Connection(self._loop, host.strip("[]"), int(port), self.access)
             except BrokerUnavailable as error:
                 failure = error
         assert failure is not None

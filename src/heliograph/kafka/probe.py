@@ -24,7 +24,7 @@ def count_brokers(bootstrap_servers: str, timeout_ms: int = 2000) -> int:
 def _accepts_connections(bootstrap_servers: str) -> bool:
     host, port = bootstrap_servers.split(",")[0].rsplit(":", 1)
     try:
-        with socket.create_connection((host, int(port)), timeout=1):
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=1):
             return True
     except OSError:
         return False

@@ -13,7 +13,8 @@ from heliograph.kafka import batches, fetching, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchSession
-from heliograph.kafka.network import Network, check
+from heliograph.kafka.network import LEADER_CHANGES, Network, check
+from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
 
 EARLIEST, LATEST = -2, -1
@@ -21,10 +22,25 @@ EARLIEST, LATEST = -2, -1
 
 def list_offsets(network: Network, topic: str, partitions: Mapping[int, int], isolation: int = 0) -> dict[int, int]:
     """For each partition the offset that a timestamp stands for (`EARLIEST`, `LATEST` or a time); -1 when none."""
+    patience = Patience(10)
+    found: dict[int, int] = {}
+    while missing := {number: when for number, when in partitions.items() if number not in found}:
+        for partition, error_code, offset in _ask_offsets(network, topic, missing, isolation):
+            if not error_code:
+                found[partition] = offset
+            elif error_code not in LEADER_CHANGES or not patience.wait():
+                check(f"{network.access.alias} {topic}-{partition}", error_code)
+        if len(found) < len(partitions):
+            network.refresh([topic])  # a new topic is known a little earlier than its leaders are ready
+    return found
+
+
+def _ask_offsets(
+    network: Network, topic: str, partitions: Mapping[int, int], isolation: int
+) -> Iterator[tuple[int, int, int]]:
     by_leader: dict[int, list[int]] = {}
     for partition in partitions:
         by_leader.setdefault(network.leader(topic, partition).broker_id, []).append(partition)
-    found: dict[int, int] = {}
     for broker_id, members in by_leader.items():
         connection = network.connection(broker_id)
         version = connection.version(ListOffsetsRequest, highest=7, lowest=2)
@@ -33,9 +49,7 @@ def list_offsets(network: Network, topic: str, partitions: Mapping[int, int], is
         topics = [ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=asked)]
         answer = connection.call(ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics), version)
         for item in answer.topics[0].partitions:
-            check(f"{network.access.alias} {topic}-{item.partition_index}", item.error_code)
-            found[item.partition_index] = item.offset
-    return found
+            yield item.partition_index, item.error_code, item.offset
 
 
 def read_to_end(

@@ -31,6 +31,11 @@ def decode(magic: int, batch: memoryview) -> Iterator[Record]:
         yield Record(record.offset, timestamp, record.key, record.value, record.headers)
 
 
+def is_intact_old(magic: int, batch: memoryview) -> bool:
+    """Whether a message set of format 0 or 1 still has the checksum that its producer gave it."""
+    return bool(LegacyRecordBatch(bytes(batch), magic).validate_crc())
+
+
 def encode(records: Iterable[Record], stamp: ProducerStamp, sequence: int, compression: int = 0) -> bytearray:
     """One batch of the given records, in order, with offsets from 0."""
     builder = _builder(stamp, sequence, compression)

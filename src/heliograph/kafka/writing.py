@@ -8,7 +8,7 @@ from heliograph.errors import BrokerRefused
 from heliograph.kafka import producing, records
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network, error_name
+from heliograph.kafka.network import LEADER_CHANGES, Network, error_name
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.producing import Appended, Batch
 from heliograph.kafka.records import Record
@@ -16,7 +16,6 @@ from heliograph.model import TopicPartition
 
 _NOBODY = ProducerStamp(-1, -1, is_transactional=False)
 _ALL_REPLICAS = -1
-_LEADER_CHANGES = {3, 5, 6}  # unknown topic, leader not available, not leader
 
 
 def append(loop: Loop, network: Network, where: TopicPartition, written: Sequence[Record]) -> int:
@@ -27,7 +26,7 @@ def append(loop: Loop, network: Network, where: TopicPartition, written: Sequenc
         if not answer.error_code:
             return answer.base_offset
         # A new topic is known a little earlier than its leader is ready.
-        if answer.error_code not in _LEADER_CHANGES or not patience.wait():
+        if answer.error_code not in LEADER_CHANGES or not patience.wait():
             raise BrokerRefused(f"{network.access.alias} {where}", answer.error_code, error_name(answer.error_code))
         network.refresh([where.topic])
 

@@ -162,12 +162,13 @@ class _Examination:
 
     def _require(self, admin: Admin, needs: list[Need], granted: Mapping[str, Operations]) -> None:
         missing = list(missing_rights(needs, granted, admin.cluster_rights()))
+        severity = Severity.ERROR if self.flow.enabled else Severity.WARNING  # records flow without heartbeats
         for need in missing:
             lacking = ", ".join(sorted(operation.name for operation in need.operations))
             who, where = principal(admin.access), admin.access.alias
             kind = need.resource.value.removeprefix("--").replace("-", " ")
             message = f"{who} lacks {lacking} on this {kind}{' prefix' * need.is_prefix} of {where}"
-            self.report(Severity.ERROR, need.name, message)
+            self.report(severity, need.name, message)
         self.grants += grant_commands(missing, admin.access)
 
     # -- the target's topics -------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def target_needs(flow: FlowConfig, plan: TopicPlan, existing: Collection[str]) -
     if flow.get("sync.group.offsets.enabled") is True:
         operations |= {Operation.Read}
     wanted = dict.fromkeys(sorted(plan.names.values()), operations)
-    wanted |= dict.fromkeys(book_keeping_topics(flow), _INTERNAL)
+    wanted |= {topic: _book_keeping(flow, topic) for topic in book_keeping_topics(flow)}
     needs = [Need(Resource.TOPIC, name, _with_create(ops, name, existing)) for name, ops in wanted.items()]
     if flow.enabled and flow.get("exactly.once.source.support") != "disabled":
         prefix = transactional_id_prefix(flow)
@@ -104,6 +104,11 @@ def principal(access: Access) -> str:
     if access.tls and access.tls.keystore:
         return f"User:{stores.certificates(access.tls)[0].subject}"
     return "User:ANONYMOUS"
+
+
+def _book_keeping(flow: FlowConfig, topic: str) -> Operations:
+    is_only_written = topic == flow.replication_policy.heartbeats_topic()
+    return _INTERNAL - {Operation.Read} if is_only_written else _INTERNAL
 
 
 def _with_create(operations: Operations, name: str, existing: Collection[str]) -> Operations:

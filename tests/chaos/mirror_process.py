@@ -1,0 +1,96 @@
+"""`heliograph run` as a real process tree: supervisor, engine, Spark's JVM, Python workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+from tests.waiting import wait_until
+
+
+class MirrorProcess:
+    """A running mirror whose parts can be found and killed."""
+
+    def __init__(self, settings: Path, log: Path, faults: Path | None = None) -> None:
+        self._log = log
+        environment = dict(os.environ)
+        if faults is not None:
+            faults.mkdir(exist_ok=True)
+            environment["HELIOGRAPH_FAULTS"] = str(faults)
+        with open(log, "ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "heliograph", "run", str(settings)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+            )
+
+    @property
+    def supervisor(self) -> psutil.Process:
+        """The process that the user started."""
+        return psutil.Process(self._process.pid)
+
+    def engine(self) -> psutil.Process:
+        """The process that mirrors."""
+        return self._find("engine", lambda: self.supervisor.children())
+
+    def jvm(self) -> psutil.Process:
+        """Spark."""
+        return self._find("JVM", lambda: [child for child in self.engine().children() if child.name() == "java"])
+
+    def worker(self) -> psutil.Process:
+        """A Python worker that runs a lane: a child of Spark's worker daemon."""
+
+        def workers() -> list[psutil.Process]:
+            daemons = [child for child in self.jvm().children() if "pyspark.daemon" in child.cmdline()]
+            return [worker for daemon in daemons for worker in daemon.children()]
+
+        return self._find("worker", workers)
+
+    def tree(self) -> list[psutil.Process]:
+        """All processes, the supervisor first."""
+        return [self.supervisor, *self.supervisor.children(recursive=True)]
+
+    def stop(self, timeout: float = 60) -> int:
+        """SIGTERM; returns the exit code."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(timeout)
+
+    def wait(self, timeout: float) -> int:
+        """The exit code, when it ends by itself."""
+        return self._process.wait(timeout)
+
+    def kill(self) -> None:
+        """End everything at once, if it still runs."""
+        try:
+            processes = self.tree()
+        except psutil.NoSuchProcess:
+            processes = []
+        for process in processes:
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+        self._process.wait()
+
+    def log_text(self) -> str:
+        """What it wrote so far."""
+        return self._log.read_text(errors="replace")
+
+    def _find(self, what: str, search: Callable[[], list[psutil.Process]]) -> psutil.Process:
+        found: list[psutil.Process] = []
+
+        def look() -> bool:
+            try:
+                found[:] = search()
+            except psutil.NoSuchProcess:
+                return False
+            return bool(found)
+
+        wait_until(look, f"the {what} of the mirror", 60)
+        return found[0]
