@@ -47,7 +47,7 @@ class MirrorProcess:
         """A Python worker that runs a lane: a child of Spark's worker daemon."""
 
         def workers() -> list[psutil.Process]:
-            daemons = [child for child in self.jvm().children() if "pyspark.daemon" in child.cmdline()]
+            daemons = [child for child in self.jvm().children() if child.cmdline()[-1:] == ["pyspark.worker"]]
             return [worker for daemon in daemons for worker in daemon.children()]
 
         return self._find("worker", workers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.checker.finding import Finding, Kind
+from tests.checker.finding import Finding
 
 _SHOWN = 20
 
@@ -21,10 +21,6 @@ class Report:
     def is_equal(self) -> bool:
         """Whether both sides hold the same records."""
         return not self.findings
-
-    def count(self, kind: Kind) -> int:
-        """How many differences of one kind there are."""
-        return sum(finding.kind is kind for finding in self.findings)
 
     def __str__(self) -> str:
         if self.is_equal:

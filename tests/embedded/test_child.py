@@ -178,11 +178,13 @@ def test_a_late_child_is_told_with_its_last_lines(log: Path) -> None:
 
 
 def test_output_is_that_of_this_start_alone(log: Path) -> None:
-    for text in ("first", "second"):
-        child = ChildProcess("echo", ["echo", text], log)
-        assert eventually(lambda child=child: not child.is_running)
+    first = ChildProcess("echo", ["echo", "first"], log)
+    assert eventually(lambda: not first.is_running)
 
-    assert child.output() == "second\n"
+    second = ChildProcess("echo", ["echo", "second"], log)
+    assert eventually(lambda: not second.is_running)
+
+    assert second.output() == "second\n"
     assert log.read_text() == "first\nsecond\n"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import pytest
 
@@ -57,7 +57,7 @@ class Repository:
 def _jar_content(name: str) -> bytes:
     content = io.BytesIO()
     with ZipFile(content, "w") as archive:
-        archive.writestr("name.txt", name)
+        archive.writestr(ZipInfo("name.txt"), name)  # with a fixed date
     return content.getvalue()
 
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 
 from heliograph.embedded.cluster import EmbeddedCluster
+
+_PATIENCE_MS = 30_000
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,24 @@ def send(cluster: EmbeddedCluster, topic: str, batch: Sequence[Message]) -> None
         producer.flush(30)
 
 
-def receive(cluster: EmbeddedCluster, topic: str, count: int, patience_ms: int = 30_000) -> list[Message]:
+def receive(cluster: EmbeddedCluster, topic: str, count: int) -> list[Message]:
     """The first so many messages of a topic, fewer when they do not come."""
     consumer = KafkaConsumer(
         topic,
         bootstrap_servers=cluster.bootstrap_servers,
         auto_offset_reset="earliest",
         group_id=None,
-        consumer_timeout_ms=patience_ms,
+        consumer_timeout_ms=_PATIENCE_MS,
     )
     with closing(consumer):
         return [
             Message(record.key, record.value, record.timestamp, tuple(record.headers))
             for record in itertools.islice(consumer, count)
         ]
+
+
+def end_of(cluster: EmbeddedCluster, topic: str) -> int:
+    """The offset that the next record of a topic will get."""
+    partition = TopicPartition(topic, 0)
+    with closing(KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers)) as consumer:
+        return int(consumer.end_offsets([partition])[partition])

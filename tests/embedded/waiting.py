@@ -21,6 +21,6 @@ def eventually(condition: Callable[[], bool], timeout: float = 30) -> bool:
 def is_gone(pid: int) -> bool:
     """Whether a process has ended, also if nobody has asked yet how."""
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True

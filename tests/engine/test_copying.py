@@ -125,8 +125,8 @@ def test_joining_keeps_order_with_large_ones_and_maps_gaps() -> None:
 
 def test_joined_batches_stay_within_what_the_target_takes() -> None:
     bench = Bench(max_batch_bytes=2_000)
-    bench.accept(*(handmade.data(i) for i in range(100)))
-    assert [number for found in bench.numbers() for number in found] == list(range(100))
+    bench.accept(*(handmade.data(i) for i in range(400)))
+    assert [number for found in bench.numbers() for number in found] == list(range(400))
     assert all(len(data) <= 2_000 for data, _ in bench.target.queue)
 
 

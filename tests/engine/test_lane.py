@@ -19,6 +19,7 @@ from heliograph.kafka import ledger, positions, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.batches import HEADER_SIZE
 from heliograph.kafka.fetching import Fetched, FetchLimits
+from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import Assignment, LanePlan, LedgerEntry, Position, Run, TopicPartition
 from tests.checker import compare, compare_compacted
@@ -126,10 +127,10 @@ class Mirror:
         assert report.is_equal, report
         assert report.record_count >= at_least, report
 
-    def write(self, batches: Iterable[Sequence[object]], partition: int = 0) -> None:
+    def write(self, batches: Iterable[Sequence[Record]], partition: int = 0) -> None:
         """Append batches of records to one of the source partitions."""
         where = next(source for source in self.pairs if source.partition == partition)
-        raw.append(self.stations.source, where, [raw.batch_of(batch) for batch in batches])  # type: ignore[arg-type]
+        raw.append(self.stations.source, where, [raw.batch_of(batch) for batch in batches])
 
     def target_end(self, isolation_level: str = "read_uncommitted") -> int:
         """How far the first target partition reaches, with or without what is not committed."""

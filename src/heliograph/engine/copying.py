@@ -167,7 +167,7 @@ class PartitionCopy:
         """Keep a small batch for a moment: the next ones may be small too."""
         if self._small:
             other_codec = (self._small[0][0].attributes ^ header.attributes) & batches.COMPRESSION_MASK
-            if other_codec or self._small_bytes + len(batch) > _JOINED_BYTES:
+            if other_codec or self._small_bytes + len(batch) > min(_JOINED_BYTES, self.assignment.max_batch_bytes):
                 self._flush_small(on_done)
         self._small.append((header, batch))
         self._small_bytes += len(batch)

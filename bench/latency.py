@@ -1,0 +1,64 @@
+"""Latency at a steady rate: records that carry their own birth time, read on the target."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from bench.measure import Latency, LatencyConsumer, TargetView
+from bench.rivals import Rival
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka import writing
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.network import Network
+from heliograph.kafka.records import Record
+from heliograph.model import TopicPartition
+
+PARTITIONS = 4
+
+
+def latency(
+    rival: Rival, source: EmbeddedCluster, target: EmbeddedCluster, topic: str, rates: tuple[int, ...], seconds: float
+) -> dict[int, Latency]:
+    """For each rate the latency while nothing else happens; the first seconds are for warming up."""
+    remote = f"primary.{topic}"
+    loop = Loop()
+    network = Network(loop, Access(source.alias, [source.bootstrap_servers]))
+    network.refresh([topic])
+    results = {}
+    with rival:
+        view = TargetView(target, remote)
+        _write(loop, network, topic, 50, 1)
+        _await_flow(view, loop, network, topic)
+        _write(loop, network, topic, 200, 8)
+        for rate in rates:
+            consumer = LatencyConsumer(target, remote, PARTITIONS)
+            consumer.start()
+            time.sleep(1)
+            _write(loop, network, topic, rate, seconds)
+            time.sleep(2)
+            ages = sorted(consumer.stop())
+            results[rate] = Latency(statistics.median(ages), ages[int(len(ages) * 0.99)], len(ages))
+        view.close()
+    loop.close()
+    return results
+
+
+def _await_flow(view: TargetView, loop: Loop, network: Network, topic: str) -> None:
+    deadline = time.monotonic() + 120
+    while not view.committed():
+        _write(loop, network, topic, 10, 0.5)
+        if time.monotonic() > deadline:
+            raise TimeoutError("nothing arrives")
+
+
+def _write(loop: Loop, network: Network, topic: str, rate: int, seconds: float) -> None:
+    began = time.monotonic()
+    for number in range(int(rate * seconds)):
+        pause = began + number / rate - time.monotonic()
+        if pause > 0:
+            time.sleep(pause)
+        now = time.time_ns()
+        record = Record(0, now // 1_000_000, b"key", str(now).encode())
+        writing.append(loop, network, TopicPartition(topic, number % PARTITIONS), [record])
