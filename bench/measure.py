@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from bench.rivals import Rival, Usage
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import batches, fetching, reading
+from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED, FetchLimits, FetchPoint, FetchSession
 from heliograph.kafka.network import Network
@@ -192,7 +192,9 @@ class LatencyConsumer:
                 for magic, batch in batches.split(fetched.records):
                     header = batches.read_header(batch)
                     if not aborted[fetched.point.partition].hides(batch, header):
-                        self.ages += [(now - int(record.value or b"0")) / 1e6 for record in records.decode(magic, batch)]
+                        self.ages += [
+                            (now - int(record.value or b"0")) / 1e6 for record in records.decode(magic, batch)
+                        ]
                     fetched.point.offset = header.last_offset + 1
                 session.moved(fetched.point)
         loop.close()

@@ -37,6 +37,7 @@ def settings(source: EmbeddedCluster, target: EmbeddedCluster) -> dict[str, str]
         "groups": "none",
         "emit.heartbeats.enabled": "false",
         "replication.factor": "1",
+        "heartbeats.topic.replication.factor": "1",
         "offset-syncs.topic.replication.factor": "1",
         "checkpoints.topic.replication.factor": "1",
         "offset.storage.replication.factor": "1",

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from heliograph.cli import config, output
+from heliograph.cli.bench import bench
 from heliograph.cli.check import check
 from heliograph.cli.demo import demo
 from heliograph.cli.plan import plan
@@ -19,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})(bench)
 app.command()(demo)
 app.command()(run)
 app.command()(plan)

@@ -1,0 +1,242 @@
+"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcde] [--rounds 3] [--write]."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from bench import settings
+from bench.latency import PARTITIONS, latency
+from bench.measure import CatchUp, Latency, catch_up, log_gigabytes
+from bench.rivals import Heliograph, RealMirrorMaker2, Rival
+from bench.topics import ManyTopics, many_topics
+from bench.workloads import CATCH_UP, PLAIN, TINY, Workload
+from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.jars import kafka_version
+from heliograph.kafka.access import Access
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.topics import NewTopic
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+RATES = (100, 500)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of both rivals."""
+
+    workload: str
+    figure: str
+    ours: float
+    theirs: float
+    must: str
+    unit: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """Ours over theirs."""
+        return self.ours / self.theirs if self.theirs else float("nan")
+
+
+@dataclass
+class Bench:
+    """One run: clusters are new for every measurement, so that no rival finds a warmed-up broker."""
+
+    rounds: int
+    folder: Path
+    console: Console
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def catch_up(self, workload: Workload) -> None:
+        """Workloads a, b and c."""
+        ours, theirs = [], []
+        for number in range(self.rounds):
+            for rival, results in (("ours", ours), ("theirs", theirs)):
+                result = self._catch_up_once(workload, rival, lanes=2 if rival == "ours" else 4)
+                results.append(result)
+                self.console.print(f"({workload.letter}) round {number + 1} {rival}: {result}")
+                if result.counted != workload.records and rival == "ours":
+                    raise AssertionError(f"{rival}: {result.counted} records arrived, not {workload.records}")
+        must = {"a": "5 x", "b": "2 x", "c": "2 x"}[workload.letter]
+        self._row(workload.letter, "records/s while copying", ours, theirs, lambda r: r.records_per_second, must)
+        if workload.letter == "a":
+            self._row(
+                "a", "whole job, process start to last record", ours, theirs, lambda r: r.whole_seconds, "0.6 x", "s"
+            )
+            self._row(
+                "f", "CPU seconds per GB while copying", ours, theirs, lambda r: r.cpu_seconds_per_gb, "0.2 x", "s"
+            )
+            lane = statistics.median(result.peak_lane_mb for result in ours)
+            self.notes.append(f"peak memory of a lane (workload a): {lane:.0f} MB (must 250, aim 150)")
+            self.notes.append(f"peak memory of all processes: {statistics.median(r.peak_mb for r in ours):.0f} MB")
+            start = statistics.median(result.start_seconds for result in ours)
+            other = statistics.median(result.start_seconds for result in theirs)
+            self.notes.append(f"process start to first record: {start:.1f} s, MirrorMaker 2 {other:.1f} s")
+
+    def variants(self, workload: Workload) -> None:
+        """Heliograph against itself: lanes, and transactions off."""
+        for lanes in (1, 2, 4):
+            result = self._catch_up_once(workload, "ours", lanes)
+            self.notes.append(f"({workload.letter}) {lanes} lanes: {result.records_per_second:,.0f} records/s")
+            self.console.print(self.notes[-1])
+        result = self._catch_up_once(workload, "ours", 2, exactly_once=False)
+        self.notes.append(f"({workload.letter}) 2 lanes, transactions off: {result.records_per_second:,.0f} records/s")
+        self.console.print(self.notes[-1])
+
+    def latency(self, seconds: float) -> None:
+        """Workload e."""
+        both: dict[str, dict[int, Latency]] = {}
+        for name in ("ours", "theirs"):
+            with self._clusters() as (source, target):
+                with Admin(Access(source.alias, [source.bootstrap_servers])) as admin:
+                    admin.create_topics([NewTopic("ticks", PARTITIONS, 1, {})])
+                rival = self._rival(name, source, target, "ticks", 1, "none", is_latency=True)
+                both[name] = latency(rival, source, target, "ticks", RATES, seconds)
+                self.console.print(f"(e) {name}: {both[name]}")
+        for rate in RATES:
+            mine, other = both["ours"][rate], both["theirs"][rate]
+            self.rows.append(Row("e", f"latency p50 at {rate} records/s", mine.p50, other.p50, "1 x", "ms"))
+            self.rows.append(Row("e", f"latency p99 at {rate} records/s", mine.p99, other.p99, "1.5 x", "ms"))
+
+    def many_topics(self, topics: int) -> None:
+        """Workload d."""
+        both: dict[str, ManyTopics] = {}
+        for name in ("ours", "theirs"):
+            with self._clusters() as (source, target):
+                rival = self._rival(name, source, target, "many-.*", 2, "none")
+                both[name] = many_topics(rival, source, target, topics, 2)
+                self.console.print(f"(d) {name}: {both[name]}")
+        mine, other = both["ours"], both["theirs"]
+        self.rows.append(Row("d", f"time until all {topics} topics flow", mine.seconds, other.seconds, "1 x", "s"))
+        self.rows.append(Row("d", "idle CPU, share of a core", mine.idle_share, other.idle_share, "1 x"))
+
+    def _catch_up_once(self, workload: Workload, name: str, lanes: int, exactly_once: bool = True) -> CatchUp:
+        with self._clusters() as (source, target):
+            workload.prepare(source, self.folder)
+            gigabytes = log_gigabytes(source, workload.topic)
+            rival = self._rival(name, source, target, workload.topic, lanes, workload.codec, exactly_once)
+            return catch_up(rival, target, f"primary.{workload.topic}", workload.records, gigabytes)
+
+    def _rival(
+        self,
+        name: str,
+        source: EmbeddedCluster,
+        target: EmbeddedCluster,
+        topics: str,
+        lanes: int,
+        codec: str,
+        exactly_once: bool = True,
+        is_latency: bool = False,
+    ) -> Rival:
+        base = settings.common(source, target, topics, lanes)
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        if name == "ours":
+            return Heliograph(settings.heliograph(base, exactly_once), folder)
+        properties = settings.mirrormaker2(base, codec)
+        return RealMirrorMaker2(settings.for_latency(properties) if is_latency else properties, folder)
+
+    def _clusters(self) -> AbstractContextManager[list[EmbeddedCluster]]:
+        return running_clusters(ClusterSpec("primary", heap="1g"), ClusterSpec("backup", heap="1g"))
+
+    def _row(
+        self,
+        workload: str,
+        figure: str,
+        ours: Sequence[CatchUp],
+        theirs: Sequence[CatchUp],
+        pick: Callable[[CatchUp], float],
+        must: str,
+        unit: str = "",
+    ) -> None:
+        medians = [statistics.median(pick(result) for result in results) for results in (ours, theirs)]
+        self.rows.append(Row(workload, figure, medians[0], medians[1], must, unit))
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("", "figure", "Heliograph", "MirrorMaker 2", "ratio", "must"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(f"({row.workload})", row.figure, _number(row.ours, row.unit), _number(row.theirs, row.unit),
+                      f"{row.ratio:.2f} x", row.must)  # fmt: skip
+    return table
+
+
+def _number(value: float, unit: str) -> str:
+    text = f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+    return f"{text} {unit}".strip()
+
+
+def _markdown(bench: Bench, command: str) -> str:
+    memory = psutil.virtual_memory().total / 2**30
+    lines = [
+        "# Benchmark results",
+        "",
+        f"{time.strftime('%Y-%m-%d')}, {psutil.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} "
+        f"{platform.release()}, Python {platform.python_version()}, Kafka and MirrorMaker 2 {kafka_version()}. "
+        f"Medians of {bench.rounds}. Both brokers and the mirror share the cores. MirrorMaker 2: 4 tasks, large "
+        "fetches and batches, the data's codec, no transactions; Heliograph: 2 lanes, exactly once.",
+        "",
+        f"Command: `{command}`",
+        "",
+        "| | figure | Heliograph | MirrorMaker 2 | ratio | must |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {row.workload} | {row.figure} | {_number(row.ours, row.unit)} | {_number(row.theirs, row.unit)} "
+            f"| {row.ratio:.2f} x | {row.must} |"
+            for row in bench.rows
+        ),
+        "",
+        *(f"- {note}" for note in bench.notes),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
+    parser.add_argument(
+        "--workloads", default="abcde", help="letters: a catch-up, b tiny, c plain, d topics, e latency"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
+    parser.add_argument(
+        "--variants", action="store_true", help="also 1, 2, 4 lanes and transactions off, on workload a"
+    )
+    parser.add_argument("--topics", type=int, default=1000, help="topics of workload d")
+    parser.add_argument("--seconds", type=float, default=20, help="length of each latency measurement")
+    parser.add_argument("--write", action="store_true", help="write bench/RESULTS.md")
+    arguments = parser.parse_args()
+    console = Console(soft_wrap=True)
+    with tempfile.TemporaryDirectory(prefix="heliograph-bench-") as folder:
+        bench = Bench(arguments.rounds, Path(folder), console)
+        for letter, workload in (("a", CATCH_UP), ("b", TINY), ("c", PLAIN)):
+            if letter in arguments.workloads:
+                bench.catch_up(workload)
+        if "d" in arguments.workloads:
+            bench.many_topics(arguments.topics)
+        if "e" in arguments.workloads:
+            bench.latency(arguments.seconds)
+        if arguments.variants:
+            bench.variants(CATCH_UP)
+    console.print(_table(bench.rows))
+    for note in bench.notes:
+        console.print(note)
+    if arguments.write:
+        RESULTS.write_text(_markdown(bench, f"./heliograph bench --workloads {arguments.workloads}"))
+
+
+if __name__ == "__main__":
+    main()
