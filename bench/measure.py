@@ -70,13 +70,8 @@ class TargetView:
         aborted = AbortedTransactions()
         total = 0
         while point.offset < end:
-            results: list[fetching.FetchResult] = []
-            connection.send(
-                fetching.API_KEY, version, True, [session.encode()],
-                lambda body, results=results: results.append(session.decode(body)),
-            )  # fmt: skip
-            self._loop.run_until(lambda results=results: bool(results))
-            for fetched in results[0].partitions:
+            result = reading.fetch_once(self._loop, connection, session)
+            for fetched in result.partitions:
                 aborted.announce(fetched.aborted)
                 for _, batch in batches.split(fetched.records):
                     header = batches.read_header(batch)
@@ -180,14 +175,9 @@ class LatencyConsumer:
             session.add(FetchPoint(self._topic, network.topic_id(self._topic), partition, end))
         aborted: Mapping[int, AbortedTransactions] = {number: AbortedTransactions() for number in ends}
         while not self._stopping.is_set():
-            results: list[fetching.FetchResult] = []
-            connection.send(
-                fetching.API_KEY, version, True, [session.encode()],
-                lambda body, results=results: results.append(session.decode(body)),
-            )  # fmt: skip
-            loop.run_until(lambda results=results: bool(results))
+            result = reading.fetch_once(loop, connection, session)
             now = time.time_ns()
-            for fetched in results[0].partitions:
+            for fetched in result.partitions:
                 aborted[fetched.point.partition].announce(fetched.aborted)
                 for magic, batch in batches.split(fetched.records):
                     header = batches.read_header(batch)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ cluster.start()
 print(cluster.brokers[0].process.pid, flush=True)
 time.sleep(300)
 """
+_EAGER_RETENTION = {"log.initial.task.delay.ms": "100", "log.retention.check.interval.ms": "100"}
 _BROKEN = {"num.io.threads": "several"}
 
 
@@ -78,13 +80,14 @@ def test_a_broker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 def test_data_and_logs_survive_in_a_named_folder_and_the_ports_stay(tmp_path: Path) -> None:
     sent = messages(50)
-    with EmbeddedCluster(small("kept", tmp_path)) as first:
+    spec = replace(small("kept", tmp_path), settings=_EAGER_RETENTION)
+    with EmbeddedCluster(spec) as first:
         create_topic(first, "orders")
         send(first, "orders", sent)
     assert was_stopped_cleanly(first)
     assert "Kafka Server started" in first.brokers[0].log.read_text()
 
-    with EmbeddedCluster(small("kept", tmp_path)) as second:
+    with EmbeddedCluster(spec) as second:
         assert second.bootstrap_servers == first.bootstrap_servers
         assert receive(second, "orders", 50) == sent
 

@@ -26,7 +26,7 @@ class Message:
 
 
 def messages(count: int, first: int = 0) -> list[Message]:
-    """Different messages, some without key, value or headers."""
+    """Different messages of long ago, some without key, value or headers."""
     return [
         Message(
             None if number % 5 == 1 else f"key-{number}".encode(),

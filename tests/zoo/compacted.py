@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from contextlib import closing
 
@@ -20,6 +21,7 @@ _SETTINGS = {
     "min.cleanable.dirty.ratio": "0.001",
     "max.compaction.lag.ms": "100",
 }
+_CODECS = 5
 _PATIENCE_SECONDS = 60
 
 
@@ -32,16 +34,24 @@ def create_compacted(bootstrap_servers: str, name: str) -> TopicPartition:
     """A compacted topic in which batches of every codec have lost records; comes back when they have."""
     _hurry_cleaner(bootstrap_servers)
     where = TopicPartition(create_topic(bootstrap_servers, name, settings=_SETTINGS), 0)
-    now = int(time.time() * 1000)
-    for codec in range(5):
-        repeated = [
-            Record(i, now + i, f"k{i % 3}".encode(), f"{codec}/{i}".encode(), [("i", b"%d" % i)]) for i in range(12)
-        ]
-        single = Record(0, now, f"only {codec}".encode(), b"stays")
-        deleted = Record(0, now, f"deleted {codec}".encode(), None)
-        raw.append(bootstrap_servers, where, [raw.batch_of([single, *repeated, deleted, single], codec)])
+    raw.append(bootstrap_servers, where, [batch for codec in range(_CODECS) for batch in _batches(codec)])
     _await_cleaning(bootstrap_servers, where)
     return where
+
+
+def _batches(codec: int) -> list[bytearray]:
+    """A small batch with a tombstone and a large one without: compaction takes some records of each and leaves others."""
+    now = int(time.time() * 1000)
+    repeated = [
+        Record(i, now + i, f"k{i % 3}".encode(), f"{codec}/{i}".encode(), [("i", b"%d" % i)]) for i in range(12)
+    ]
+    single = Record(0, now, f"only {codec}".encode(), b"stays")
+    deleted = Record(0, now, f"deleted {codec}".encode(), None)
+    large = Record(0, now, f"large {codec}".encode(), random.Random(codec).randbytes(10_000))
+    return [
+        raw.batch_of([single, *repeated, deleted, single], codec),
+        raw.batch_of([*repeated, large, *repeated], codec),
+    ]
 
 
 def _hurry_cleaner(bootstrap_servers: str) -> None:
@@ -66,5 +76,6 @@ def _await_cleaning(bootstrap_servers: str, where: TopicPartition) -> None:
 
 
 def _is_clean(bootstrap_servers: str, where: TopicPartition) -> bool:
-    headers = [header for header, _ in raw.fetch_batches(bootstrap_servers, where)]
-    return sum(map(has_holes, headers)) >= 5 and any(header.attributes & DELETE_HORIZON for header in headers)
+    headers = [header for header, _ in raw.fetch_batches(bootstrap_servers, where) if has_holes(header)]
+    with_horizon = sum(bool(header.attributes & DELETE_HORIZON) for header in headers)
+    return with_horizon >= _CODECS and len(headers) - with_horizon >= _CODECS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from heliograph.cli.config import FileArgument
+from heliograph.cli.flows import FlowOption, chosen_flows
 from heliograph.cli.output import Data, Format, FormatOption, show
-from heliograph.cli.plan import FlowOption, chosen_flows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heliograph.cli.flows import FlowOption, chosen_flows
 from heliograph.cli.output import Data, Format, FormatOption, show
 from heliograph.errors import ConfigError
 
@@ -61,7 +62,7 @@ def check(
 @app.command()
 def explain(
     file: FileArgument,
-    flow: Annotated[str | None, typer.Option("--flow", help="Only this flow, as A->B (quote it).")] = None,
+    flow: FlowOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show every effective value and the line it came from; secrets stay hidden.
@@ -77,9 +78,7 @@ def explain(
     if flow is None:
         show(ExplainResult(config.file, explanation.explain(config)), output)
         return
-    found = config.flow(flow)
-    if found is None:
-        raise typer.BadParameter(f"there is no flow {flow}; flows are {', '.join(f.name for f in config.flows)}")
+    (found,) = chosen_flows(config, flow)
     show(ExplainResult(config.file, explanation.explain_flow(found)), output)
 
 

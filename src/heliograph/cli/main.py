@@ -12,6 +12,7 @@ from heliograph.cli.check import check
 from heliograph.cli.demo import demo
 from heliograph.cli.plan import plan
 from heliograph.cli.run import run
+from heliograph.cli.status import lag, status
 from heliograph.errors import HeliographError
 
 app = typer.Typer(
@@ -23,6 +24,8 @@ app = typer.Typer(
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})(bench)
 app.command()(demo)
 app.command()(run)
+app.command()(status)
+app.command()(lag)
 app.command()(plan)
 app.command()(check)
 app.add_typer(config.app)

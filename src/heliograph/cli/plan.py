@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from heliograph.cli.config import FileArgument
+from heliograph.cli.flows import FlowOption, chosen_flows
 from heliograph.cli.output import Data, Format, FormatOption, show
 
 if TYPE_CHECKING:
@@ -16,11 +15,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from heliograph.config.flow import FlowConfig
-    from heliograph.config.mirror_config import MirrorConfig
     from heliograph.kafka.topics import NewTopic
     from heliograph.sync.topics import TopicPlan
-
-FlowOption = Annotated[str | None, typer.Option("--flow", help="Only this flow, as A->B (quote it).")]
 
 
 def plan(file: FileArgument, flow: FlowOption = None, output: FormatOption = Format.TABLE) -> None:
@@ -34,17 +30,6 @@ def plan(file: FileArgument, flow: FlowOption = None, output: FormatOption = For
 
     flows = chosen_flows(load(file), flow)
     show(PlanResult(tuple(_plan_of(one) for one in flows)), output)
-
-
-def chosen_flows(config: MirrorConfig, name: str | None) -> tuple[FlowConfig, ...]:
-    """All flows of a file, or the one that the user named."""
-    if name is None:
-        return config.flows
-    found = config.flow(name)
-    if found is None:
-        known = ", ".join(flow.name for flow in config.flows)
-        raise typer.BadParameter(f"there is no flow {name}; flows are {known}")
-    return (found,)
 
 
 def _plan_of(flow: FlowConfig) -> FlowPlan:

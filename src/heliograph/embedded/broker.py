@@ -14,7 +14,8 @@ from heliograph.embedded.jvm import Jvm
 
 _CONTROLLER = "CONTROLLER"
 
-# A single machine has no replicas to wait for, and nobody there wants to wait for a first rebalance.
+# A single machine has no replicas to wait for, nobody there wants to wait for a first rebalance, and records
+# with made-up times of long ago must not expire.
 _SMALL_CLUSTER_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "10",
@@ -23,6 +24,7 @@ _SMALL_CLUSTER_SETTINGS = {
     "share.coordinator.state.topic.num.partitions": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "log.segment.bytes": str(256 * 1024 * 1024),
+    "log.retention.ms": "-1",
     "controlled.shutdown.enable": "true",
 }
 _REPLICATED = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")

@@ -11,8 +11,8 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka import batches, fetching, records
 from heliograph.kafka.aborted import AbortedTransactions
-from heliograph.kafka.connection import Loop
-from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchSession
+from heliograph.kafka.connection import Connection, Loop
+from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
 from heliograph.kafka.network import LEADER_CHANGES, Network, check
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
@@ -70,6 +70,17 @@ def read_to_end(
         yield from _Reader(loop, network, broker_id, points).read({p: ends[p] for p in members}, patience)
 
 
+def fetch_once(loop: Loop, connection: Connection, session: FetchSession) -> FetchResult:
+    """Send one fetch request and wait for the answer."""
+    results: list[FetchResult] = []
+    body = [session.encode()]
+    connection.send(
+        fetching.API_KEY, session.version, True, body, lambda answer: results.append(session.decode(answer))
+    )
+    loop.run_until(lambda: bool(results))
+    return results[0]
+
+
 class _Reader:
     """Reads some partitions from one broker."""
 
@@ -94,22 +105,9 @@ class _Reader:
                 raise BrokerUnavailable(
                     f"{self._alias} {late.topic}-{late.partition}: an open transaction hides offset {late.offset} on"
                 )
-            for fetched in self._fetch():
+            for fetched in fetch_once(self._loop, self._connection, self._session).partitions:
                 check(f"{self._alias} {fetched.point.topic}-{fetched.point.partition}", fetched.error_code)
                 yield from self._records(fetched)
-
-    def _fetch(self) -> list[fetching.Fetched]:
-        results: list[fetching.FetchResult] = []
-        session = self._session
-        self._connection.send(
-            fetching.API_KEY,
-            session.version,
-            True,
-            [session.encode()],
-            lambda body: results.append(session.decode(body)),
-        )
-        self._loop.run_until(lambda: bool(results))
-        return results[0].partitions
 
     def _records(self, fetched: fetching.Fetched) -> Iterator[tuple[int, Record]]:
         point = fetched.point
