@@ -51,8 +51,10 @@ prepare_environment() {
     local lock=$root/$1 directory=$root/.venv host_python
     python=$directory/bin/python
     # The development lock holds all of the runtime lock, so an environment made for tests also runs the program.
-    cmp -s "$lock" "$directory/lock" && return
-    [ "$1" = requirements.lock ] && cmp -s "$root/requirements-dev.lock" "$directory/lock" && return
+    if [ -x "$python" ]; then
+        cmp -s "$lock" "$directory/lock" && return
+        [ "$1" = requirements.lock ] && cmp -s "$root/requirements-dev.lock" "$directory/lock" && return
+    fi
     host_python=$(find_python) || return
     say "first use: making a Python environment in .venv from $1 (Spark is a large download, this takes a minute or two)"
     if ! { create_environment "$host_python" "$directory" && install_into "$directory" "$lock"; }; then

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from heliograph.embedded.cluster import EmbeddedCluster
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let the Kafka client be imported: it reads its schemas in a way that Python 3.11 warns about."""
-    config.addinivalue_line("filterwarnings", "ignore:(read|open)_text is deprecated:DeprecationWarning")
-
-
 @pytest.fixture(scope="session")
 def cluster_pair() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Two clusters of one broker each. They are shared: a test uses topic names of its own."""

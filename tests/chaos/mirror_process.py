@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+
 from tests.waiting import wait_until
 
 

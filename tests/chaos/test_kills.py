@@ -9,10 +9,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.chaos.load import Load
-from tests.chaos.mirror_process import MirrorProcess
-from tests.checker.comparison import compare
-from tests.waiting import wait_until
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.fault_points import POINTS
@@ -20,6 +16,10 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
+from tests.chaos.load import Load
+from tests.chaos.mirror_process import MirrorProcess
+from tests.checker.comparison import compare
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 

@@ -43,9 +43,7 @@ def test_check_for_machines(good: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert data["problems"][0]["severity"] == "note"
 
 
-def test_clusters_are_listed_as_mirror_maker_2_takes_them(
-    good: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clusters_are_listed_as_mirror_maker_2_takes_them(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("config", "check", str(good), "--clusters", "a", "b", "-o", "yaml") == 0
     assert [flow["name"] for flow in yaml.safe_load(capsys.readouterr().out)["flows"]] == ["a->b", "b->a"]
 
@@ -55,9 +53,7 @@ def test_a_second_file_is_refused(good: Path, capsys: pytest.CaptureFixture[str]
     assert "only one file" in capsys.readouterr().err
 
 
-def test_errors_for_machines_go_to_the_output_with_code_2(
-    good: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_for_machines_go_to_the_output_with_code_2(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good.write_text(GOOD + "tasks.max=x\n")
     assert run("config", "check", str(good), "-o", "json") == 2
     data = json.loads(capsys.readouterr().out)

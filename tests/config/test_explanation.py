@@ -10,9 +10,7 @@ Load = Callable[..., MirrorConfig]
 
 def texts(groups: tuple[Group, ...], title: str) -> dict[str, tuple[str, str]]:
     group = next(group for group in groups if group.title == title)
-    return {
-        setting.name: (setting.text, str(setting.origin.line or setting.origin)) for setting in group.settings
-    }
+    return {setting.name: (setting.text, str(setting.origin.line or setting.origin)) for setting in group.settings}
 
 
 def test_every_value_comes_with_its_line(load_text: Load) -> None:

@@ -91,9 +91,7 @@ def test_representations_hide_secrets(file: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("output", ["table", "json"])
-def test_no_error_shows_a_secret(
-    file: Path, line: str, output: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_error_shows_a_secret(file: Path, line: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(file.read_text() + line + "\n")
     with pytest.raises(SystemExit) as ended:
         main(["config", "check", str(file), "-o", output])

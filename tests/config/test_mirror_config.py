@@ -182,9 +182,7 @@ def test_a_configuration_survives_pickling(load_text: Load) -> None:
 
 
 def test_spark_and_free_keys_are_passed_on(load_text: Load) -> None:
-    text = (
-        "spark.master = local[2]\nspark.app = ${env:APP}\na->b.transforms = m\na->b.transforms.m.type = T\n"
-    )
+    text = "spark.master = local[2]\nspark.app = ${env:APP}\na->b.transforms = m\na->b.transforms.m.type = T\n"
     config = load_text(text, environment={"APP": "x"})
     assert config.spark == {"spark.master": "local[2]", "spark.app": "x"}
     assert config.flows[0].family("transforms.") == {"m.type": "T"}
@@ -220,9 +218,7 @@ def test_all_errors_come_at_once_in_the_order_of_their_lines(load_text: Load) ->
     assert [problem.line for problem in caught.value.problems] == [5, 6, 7]
 
 
-def test_the_environment_of_the_process_is_used_by_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_of_the_process_is_used_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELIOGRAPH_TEST_TASKS", "3")
     path = tmp_path / "f"
     path.write_text(pairs(2, "a->b.enabled=true", "tasks.max=${env:HELIOGRAPH_TEST_TASKS}"))

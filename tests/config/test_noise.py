@@ -17,9 +17,7 @@ NAMES = sorted({option.name for option in options.OPTIONS})
 PREFIXES = ["", "a.", "b.", "a->b.", "b->a.", "c->a.", "a.consumer.", "a->b.target.producer.", "consumer."]
 BASE = "clusters=a,b\na.bootstrap.servers=a:1\nb.bootstrap.servers=b:1\na->b.enabled=true\n"
 VALUES = st.one_of(
-    st.sampled_from(
-        ["true", "1", "-1", "a,b", ".*", "SASL_SSL", "SSL", "${env:X}", "${file:/nowhere:k}", "", "("]
-    ),
+    st.sampled_from(["true", "1", "-1", "a,b", ".*", "SASL_SSL", "SSL", "${env:X}", "${file:/nowhere:k}", "", "("]),
     st.text(st.characters(exclude_categories=["Cs"], max_codepoint=255), max_size=20),
 )
 

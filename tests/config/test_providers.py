@@ -16,9 +16,7 @@ ENVIRONMENT = {"PASSWORD": "hunter22", "HOME": "/root"}
 
 
 def declared(name: str, kind: str, **parameters: str) -> dict[str, str]:
-    keys = {
-        f"config.providers.{name}.param.{key.replace('_', '.')}": value for key, value in parameters.items()
-    }
+    keys = {f"config.providers.{name}.param.{key.replace('_', '.')}": value for key, value in parameters.items()}
     return {
         "config.providers": name,
         f"config.providers.{name}.class": f"{PACKAGE}{kind}ConfigProvider",
@@ -50,9 +48,7 @@ def test_environment_variables() -> None:
 def test_environment_is_limited_by_the_allow_list() -> None:
     providers = built(declared("vars", "EnvVar", allowlist_pattern="PASS.*"))
     assert resolve("${vars:PASSWORD}", providers) == "hunter22"
-    with pytest.raises(
-        ProviderError, match=r"HOME is not allowed by config\.providers\.vars\.param\.allowlist"
-    ):
+    with pytest.raises(ProviderError, match=r"HOME is not allowed by config\.providers\.vars\.param\.allowlist"):
         resolve("${vars:HOME}", providers)
 
 
@@ -109,15 +105,11 @@ def fenced(tmp_path: Path) -> Path:
 def test_paths_outside_of_the_allowed_ones_are_refused(fenced: Path, path: str) -> None:
     providers = built(declared("file", "File", allowed_paths=f"{fenced}/allowed"))
     assert resolve(f"${{file:{fenced}/allowed/file:key}}", providers) == "hunter22"
-    with pytest.raises(
-        ProviderError, match=r"lies outside of config\.providers\.file\.param\.allowed\.paths"
-    ):
+    with pytest.raises(ProviderError, match=r"lies outside of config\.providers\.file\.param\.allowed\.paths"):
         resolve(f"${{file:{fenced}/{path}:key}}", providers)
 
 
-@pytest.mark.parametrize(
-    ("path", "key"), [("allowed-not", "file"), ("allowed", "link"), ("allowed/folder", "file")]
-)
+@pytest.mark.parametrize(("path", "key"), [("allowed-not", "file"), ("allowed", "link"), ("allowed/folder", "file")])
 def test_directories_outside_of_the_allowed_ones_are_refused(fenced: Path, path: str, key: str) -> None:
     providers = built(declared("dir", "Directory", allowed_paths=f"{fenced}/allowed"))
     with pytest.raises(ProviderError, match="lies outside"):
@@ -144,9 +136,7 @@ def test_directories_outside_of_the_allowed_ones_are_refused(fenced: Path, path:
         ("${directory:FOLDER:none}", "cannot be read"),
     ],
 )
-def test_what_cannot_be_resolved_is_explained_without_the_secret(
-    tmp_path: Path, text: str, reason: str
-) -> None:
+def test_what_cannot_be_resolved_is_explained_without_the_secret(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "good").write_text("key=hunter22")
     (tmp_path / "binary").write_bytes(b"key=\xff\xfe hunter22")
     (tmp_path / "escape").write_text("key=hunter22\\u00zz")

@@ -18,6 +18,4 @@ def test_the_page_names_every_key() -> None:
 
 
 def test_where_defaults_differ_the_page_gives_both() -> None:
-    assert (
-        "| `refresh.topics.interval.seconds` | long | `30` (MirrorMaker 2: `600`) |" in reference.markdown()
-    )
+    assert "| `refresh.topics.interval.seconds` | long | `30` (MirrorMaker 2: `600`) |" in reference.markdown()

@@ -18,9 +18,7 @@ def values(settings: dict[str, Entry]) -> dict[str, str]:
 def test_cluster_keys_reach_connectors_under_their_side() -> None:
     found = values(
         resolution.connector_settings(
-            entries(
-                "a.bootstrap.servers=one\nb.bootstrap.servers=two\nsecurity.protocol=SSL\nreplication.factor=4"
-            ),
+            entries("a.bootstrap.servers=one\nb.bootstrap.servers=two\nsecurity.protocol=SSL\nreplication.factor=4"),
             "a",
             "b",
         )
@@ -96,21 +94,13 @@ def test_worker_keys_that_mm2_drops_are_honoured_below_all_others() -> None:
     text = "exactly.once.source.support=disabled"
     assert "exactly.once.source.support" in resolution.worker_settings(entries(text), "a", "b")
     text += "\nb.exactly.once.source.support=preparing"
-    assert (
-        values(resolution.worker_settings(entries(text), "a", "b"))["exactly.once.source.support"]
-        == "preparing"
-    )
+    assert values(resolution.worker_settings(entries(text), "a", "b"))["exactly.once.source.support"] == "preparing"
     text += "\na->b.exactly.once.source.support=enabled"
-    assert (
-        values(resolution.worker_settings(entries(text), "a", "b"))["exactly.once.source.support"]
-        == "enabled"
-    )
+    assert values(resolution.worker_settings(entries(text), "a", "b"))["exactly.once.source.support"] == "enabled"
 
 
 def client(text: str, side: str, role: str) -> dict[str, str]:
-    return values(
-        resolution.client_settings(resolution.connector_settings(entries(text), "a", "b"), side, role)
-    )
+    return values(resolution.client_settings(resolution.connector_settings(entries(text), "a", "b"), side, role))
 
 
 def test_client_layers_from_weak_to_strong() -> None:

@@ -80,10 +80,7 @@ def test_pickled_it_is_not_readable_in_passing() -> None:
 
 def test_redact_hides_known_secrets_the_longest_first() -> None:
     text = "login as bob with hunter22 or hunter2 failed"
-    assert (
-        redact(text, [Secret("hunter2"), Secret("hunter22")])
-        == "login as bob with [hidden] or [hidden] failed"
-    )
+    assert redact(text, [Secret("hunter2"), Secret("hunter22")]) == "login as bob with [hidden] or [hidden] failed"
 
 
 def test_redact_leaves_very_short_secrets_which_would_hit_by_chance() -> None:

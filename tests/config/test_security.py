@@ -47,9 +47,7 @@ def test_a_store_that_opens_is_part_of_the_cluster(load_text: Load) -> None:
 
 
 @pytest.mark.parametrize(("days", "words"), [(10, "expires on"), (-1, "expired on")])
-def test_certificates_near_their_end_are_pointed_out(
-    load_text: Load, tmp_path: Path, days: int, words: str
-) -> None:
+def test_certificates_near_their_end_are_pointed_out(load_text: Load, tmp_path: Path, days: int, words: str) -> None:
     config = load_text(truststore(pem(tmp_path / "ca.pem", days)))
     assert [(problem.key, problem.line) for problem in config.problems] == [("a.ssl.truststore.location", 7)]
     assert words in config.problems[0].message

@@ -86,9 +86,7 @@ def context(**settings: str | Secret) -> ssl.SSLContext:
 
 
 def tls(settings: dict[str, str | Secret]) -> TlsSettings:
-    return TlsSettings.from_client_settings(
-        {f"ssl.{key.replace('_', '.')}": value for key, value in settings.items()}
-    )
+    return TlsSettings.from_client_settings({f"ssl.{key.replace('_', '.')}": value for key, value in settings.items()})
 
 
 def handshake(client: ssl.SSLContext, folder: Path, host: str = "localhost") -> str:
@@ -204,9 +202,7 @@ def test_pem_in_the_settings_shakes_hands_also_on_one_line(tmp_path: Path, line_
         truststore_type="PEM",
         truststore_certificates=ROOT.certificate_pem.replace("\n", line_break),
         keystore_type="PEM",
-        keystore_certificate_chain=(CLIENT.certificate_pem + MIDDLE.certificate_pem).replace(
-            "\n", line_break
-        ),
+        keystore_certificate_chain=(CLIENT.certificate_pem + MIDDLE.certificate_pem).replace("\n", line_break),
         keystore_key=Secret(CLIENT.key_pem(KEY_PASSWORD).replace("\n", line_break)),
         key_password=Secret(KEY_PASSWORD),
     )
@@ -336,9 +332,7 @@ def test_expired_certificates_in_a_trust_store_do_no_harm(tmp_path: Path) -> Non
         ({"truststore_certificates": "x", "truststore_type": "JKS"}, r"set ssl\.truststore\.type=PEM"),
     ],
 )
-def test_settings_that_contradict_each_other_are_refused(
-    settings: dict[str, str | Secret], reason: str
-) -> None:
+def test_settings_that_contradict_each_other_are_refused(settings: dict[str, str | Secret], reason: str) -> None:
     with pytest.raises(StoreError, match=reason):
         tls(settings)
 
@@ -419,6 +413,4 @@ def test_jks_stores_that_cannot_be_used(tmp_path: Path) -> None:
 @needs_keytool
 def test_a_jks_trust_store_needs_no_password(tmp_path: Path) -> None:
     location = str(truststore(tmp_path, "JKS", ROOT))
-    assert handshake(
-        context(**{**inline(), "truststore_certificates": "", "truststore_location": location}), tmp_path
-    )
+    assert handshake(context(**{**inline(), "truststore_certificates": "", "truststore_location": location}), tmp_path)

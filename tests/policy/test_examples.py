@@ -71,9 +71,7 @@ def test_names_round_trip_whatever_aliases_and_topics_contain(
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "topic", ["orders", "us-east-orders", "replica", "a-b.c", "orders-replica.old", "heartbeats"]
-)
+@pytest.mark.parametrize("topic", ["orders", "us-east-orders", "replica", "a-b.c", "orders-replica.old", "heartbeats"])
 def test_no_topic_ever_comes_back(class_name: str, topic: str) -> None:
     policy = load(class_name, "us-east", "eu-west")
     wanted = DefaultTopicFilter()

@@ -61,9 +61,7 @@ def test_mm2s_own_classes_have_counterparts(prefix: str) -> None:
     assert identity.topic_source("orders") == "a"
     assert type(load_topic_filter(f"{prefix}DefaultTopicFilter", {})) is DefaultTopicFilter
     assert type(load_group_filter(f"{prefix}DefaultGroupFilter", {})) is DefaultGroupFilter
-    chosen = load_config_property_filter(
-        f"{prefix}DefaultConfigPropertyFilter", {"use.defaults.from": "source"}
-    )
+    chosen = load_config_property_filter(f"{prefix}DefaultConfigPropertyFilter", {"use.defaults.from": "source"})
     assert type(chosen) is DefaultConfigPropertyFilter
     assert chosen.should_replicate_source_default("x")
 

@@ -187,9 +187,7 @@ def test_default_policy_round_trips(alias: str, topic: str) -> None:
 
 
 @given(st.lists(aliases, min_size=1, max_size=4), st.text(alphabet="ab-_", min_size=1))
-def test_default_policy_finds_the_original_name_behind_any_number_of_hops(
-    path: list[str], topic: str
-) -> None:
+def test_default_policy_finds_the_original_name_behind_any_number_of_hops(path: list[str], topic: str) -> None:
     policy = default()
     remote = topic
     for alias in path:

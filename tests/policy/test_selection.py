@@ -45,16 +45,12 @@ def test_a_topic_that_was_on_source_or_target_before_is_a_cycle(topic: str) -> N
     assert not mirrored(topic, DefaultReplicationPolicy())
 
 
-@pytest.mark.parametrize(
-    "topic", ["topic1", "othersource.topic1", "othertarget.topic1", "other.another.topic1"]
-)
+@pytest.mark.parametrize("topic", ["topic1", "othersource.topic1", "othertarget.topic1", "other.another.topic1"])
 def test_other_topics_are_no_cycle(topic: str) -> None:
     assert mirrored(topic, DefaultReplicationPolicy())
 
 
-@pytest.mark.parametrize(
-    "topic", ["topic1", "source.topic1", "target.topic1", "target.source.topic1", "other.topic1"]
-)
+@pytest.mark.parametrize("topic", ["topic1", "source.topic1", "target.topic1", "target.source.topic1", "other.topic1"])
 @pytest.mark.parametrize("policy", [identity(), IdentityReplicationPolicy()])
 def test_identity_names_show_no_cycles(topic: str, policy: ReplicationPolicy) -> None:
     assert mirrored(topic, policy)
@@ -94,9 +90,7 @@ def test_internal_topics_are_never_mirrored_even_if_the_filter_wants_them() -> N
 
 
 def test_internal_topics_of_users_are_mirrored_by_default() -> None:
-    assert should_replicate_topic(
-        "team.internal", DefaultReplicationPolicy(), DefaultTopicFilter(), "source", "target"
-    )
+    assert should_replicate_topic("team.internal", DefaultReplicationPolicy(), DefaultTopicFilter(), "source", "target")
 
 
 def test_a_policy_without_upstream_names_ends_the_search() -> None:

@@ -40,7 +40,7 @@ def create_compacted(bootstrap_servers: str, name: str) -> TopicPartition:
 
 
 def _batches(codec: int) -> list[bytearray]:
-    """A small batch with a tombstone and a large one without: compaction takes some records of each and leaves others."""
+    """A small batch with a tombstone, a large one without: compaction takes some records of each and leaves others."""
     now = int(time.time() * 1000)
     repeated = [
         Record(i, now + i, f"k{i % 3}".encode(), f"{codec}/{i}".encode(), [("i", b"%d" % i)]) for i in range(12)

@@ -15,11 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kafka.net.sasl.abc import SaslMechanism
 from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
+from heliograph.config.stores import StoreError
 from heliograph.errors import AuthenticationFailed, BrokerUnavailable, ClusterError
 from heliograph.kafka.access import Access
 
@@ -76,6 +78,8 @@ class Connection:
             wrapped = context.wrap_socket(plain, server_hostname=host) if context else plain
         except ssl.SSLError as error:
             raise AuthenticationFailed(f"{self.name}: TLS refused: {error.reason or error}") from error
+        except StoreError as error:
+            raise AuthenticationFailed(f"{self.name}: {error}") from error
         except OSError as error:
             raise BrokerUnavailable(f"{self.name}: cannot connect: {error}") from error
         wrapped.setblocking(False)
@@ -89,8 +93,10 @@ class Connection:
         self._versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
         self.features = {item.name: item.max_version_level for item in answer.finalized_features or []}
         mechanism = self._access.sasl(host)
-        if mechanism is None:
-            return
+        if mechanism is not None:
+            self._log_in(mechanism)
+
+    def _log_in(self, mechanism: SaslMechanism) -> None:
         name = self._access.credentials.mechanism if self._access.credentials else ""
         handshake = self.call(SaslHandshakeRequest(mechanism=name), version=1)
         if handshake.error_code:
@@ -101,7 +107,10 @@ class Connection:
             reply = self.call(SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes()), version=1)
             if reply.error_code:
                 raise AuthenticationFailed(f"{self.name}: SASL {name} login refused: {reply.error_message}")
-            mechanism.receive(reply.auth_bytes)
+            try:
+                mechanism.receive(reply.auth_bytes)
+            except ValueError as error:  # the broker could not prove that it knows the password too
+                raise AuthenticationFailed(f"{self.name}: SASL {name} login failed: {error}") from error
 
     # -- requests -------------------------------------------------------------------------------------------------
 

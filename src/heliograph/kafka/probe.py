@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import logging
-import socket
+from kafka.protocol.metadata import MetadataRequest
 
-from kafka.admin import KafkaAdminClient
-from kafka.errors import KafkaError
+from heliograph.errors import ClusterError
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Connection, Loop
 
 
-def count_brokers(bootstrap_servers: str, timeout_ms: int = 2000) -> int:
-    """How many brokers the cluster's metadata names; 0 when nobody answers in time."""
-    if not _accepts_connections(bootstrap_servers):
-        return 0
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+def count_brokers(address: str, timeout_ms: int = 2000) -> int:
+    """How many brokers the one at this address knows of, itself included; 0 when it does not answer in time."""
+    host, port = address.rsplit(":", 1)
+    loop = Loop()
     try:
-        with KafkaAdminClient(bootstrap_servers=bootstrap_servers, bootstrap_timeout_ms=timeout_ms) as admin:
-            return len(admin.describe_cluster()["brokers"])
-    except (KafkaError, OSError):
+        connection = Connection(
+            loop, host.strip("[]"), int(port), Access("probe", [address], request_timeout_ms=timeout_ms)
+        )
+        return len(connection.call(MetadataRequest(topics=[]), connection.version(MetadataRequest, highest=9)).brokers)
+    except ClusterError:
         return 0
-
-
-def _accepts_connections(bootstrap_servers: str) -> bool:
-    host, port = bootstrap_servers.split(",")[0].rsplit(":", 1)
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=1):
-            return True
-    except OSError:
-        return False
+    finally:
+        loop.close()
