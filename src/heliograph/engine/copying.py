@@ -72,6 +72,7 @@ class PartitionCopy:
         target: TargetPartition,
         outgoing: Outgoing,
         stamp: ProducerStamp,
+        target_offset: int = -1,
     ) -> None:
         self.assignment = assignment
         self.point = point
@@ -87,7 +88,7 @@ class PartitionCopy:
         self._progress = _Progress()
         self._done_to = self._committed_to = point.offset
         self._done_epoch = point.last_fetched_epoch
-        self._target_offset = -1
+        self._target_offset = target_offset
         self._end = point.offset
 
     @property

@@ -41,6 +41,7 @@ from heliograph.model import (
 
 _TRANSACTION_TIMEOUT_MS = 15_000
 _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown topic id, inconsistent topic id
+_SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
 
 
@@ -125,7 +126,8 @@ class LaneSession:
             topic_id = self._source.topic_id(item.source.topic)
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
-            copy = PartitionCopy(item, point, target, self._outgoing, self._producer.stamp)
+            target_offset = -1 if position is None else position.target_offset
+            copy = PartitionCopy(item, point, target, self._outgoing, self._producer.stamp, target_offset)
             self._copies[item.source] = copy
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
@@ -165,11 +167,13 @@ class LaneSession:
             self._follow_suspicions()
             self._send_waiting()
             if self._commit_is_due():
-                yield self._commit()
+                yield from self._commit()
         if self._began is not None or self._events:
-            yield self._commit()
+            yield from self._commit()
 
     def _fetched(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
+        if result.error_code in _SESSION_LOST:
+            return  # the next request begins a new fetch session
         check(f"{self._source.access.alias} fetch", result.error_code)
         for fetched in result.partitions:
             where = TopicPartition(fetched.point.topic, fetched.point.partition)
@@ -218,7 +222,7 @@ class LaneSession:
             return True
         return not self._behind and self._outgoing.is_idle and bool(self._producer.joined)
 
-    def _commit(self) -> LedgerEntry:
+    def _commit(self) -> Iterator[LedgerEntry]:
         """End the transaction: 1 all answers in, 2 positions and ledger entry, 3 commit. The order is the guarantee."""
         self._loop.run_until(lambda: not self._outgoing.has_in_flight)
         reached("data-written")
@@ -228,9 +232,12 @@ class LaneSession:
         entry = self._ledger_entry([progress for progress, _ in finished])
         if finished or entry.events:
             self._write_bookkeeping(finished, entry)
+        reached("bookkeeping-written")
         self._producer.end(commit=True)
+        reached("committed")
         self._began = time.monotonic() if self._touched else None
-        return entry
+        if finished or entry.events:
+            yield entry
 
     def _write_bookkeeping(self, finished: list[tuple[PartitionProgress, Position]], entry: LedgerEntry) -> None:
         plan, now = self._plan, entry.written_at_ms
@@ -275,6 +282,9 @@ class LaneSession:
         suspicions, self._suspicions = self._suspicions, {}
         for where, suspicion in suspicions.items():
             copy = self._copies[where]
+            if copy.has_queued:
+                self._suspicions[where] = suspicion  # first what was read before must be appended
+                continue
             try:
                 loss = examine(self._source, copy.point, suspicion)
             except PartitionFailed as failure:

@@ -205,9 +205,12 @@ class Connection:
         self._loop.watch_writes(self._socket, bool(outbox))
 
     def _lost(self, error: OSError) -> ClusterError:
-        """What a broken connection means: a refused client certificate shows only when the first answer is read."""
-        if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
-            return AuthenticationFailed(f"{self.name}: TLS refused: {error.reason}")
+        """What a broken connection means: under TLS 1.3 a client certificate is refused only after the handshake."""
+        if isinstance(error, ssl.SSLError):
+            if "ALERT" in (error.reason or ""):
+                return AuthenticationFailed(f"{self.name}: TLS refused: {error.reason}")
+            if not self._versions:
+                return AuthenticationFailed(f"{self.name}: TLS refused: closed without a word, as for a bad certificate")
         return BrokerUnavailable(f"{self.name}: connection lost: {error}")
 
     def _write_some(self) -> int:

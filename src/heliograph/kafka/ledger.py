@@ -28,7 +28,7 @@ def encode_entry(entry: LedgerEntry) -> bytes:
 def decode_entry(value: bytes) -> LedgerEntry | None:
     """A ledger entry; None when the record is of another kind."""
     fields = json.loads(value)
-    if fields["kind"] != "copied":
+    if fields.get("kind") != "copied":
         return None
     return LedgerEntry(
         fields["flow"],
@@ -51,7 +51,7 @@ def encode_owner(flow: str, owner: str, now_ms: int) -> bytes:
 def decode_owner(value: bytes) -> str | None:
     """Who took over the flow with this record; None when the record is of another kind."""
     fields = json.loads(value)
-    return str(fields["owner"]) if fields["kind"] == "owner" else None
+    return str(fields["owner"]) if fields.get("kind") == "owner" else None
 
 
 def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
