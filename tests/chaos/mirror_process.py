@@ -48,7 +48,7 @@ class MirrorProcess:
         """A Python worker that runs a lane: a child of Spark's worker daemon."""
 
         def workers() -> list[psutil.Process]:
-            daemons = [child for child in self.jvm().children() if child.cmdline()[-1:] == ["pyspark.worker"]]
+            daemons = [child for child in self.jvm().children() if _last_argument(child) == "pyspark.worker"]
             return [worker for daemon in daemons for worker in daemon.children()]
 
         return self._find("worker", workers)
@@ -95,3 +95,10 @@ class MirrorProcess:
 
         wait_until(look, f"the {what} of the mirror", 60)
         return found[0]
+
+
+def _last_argument(process: psutil.Process) -> str:
+    try:
+        return process.cmdline()[-1]
+    except (psutil.NoSuchProcess, IndexError):  # also a zombie, of which Spark's JVM has one
+        return ""

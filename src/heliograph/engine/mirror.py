@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -37,10 +38,11 @@ class Mirror:
         self._control = ControlServer()
         for flow in flows:
             self._control.add_flow(flow.name, flow)
-        self._spark = start_session(sum(flow.settings.max_lanes for flow in flows), spark_settings)
+        # The truth about progress is on the target; Spark only needs a place to count epochs and to write its log.
+        self._folder = Path(tempfile.mkdtemp(prefix="heliograph-spark-"))
+        lanes = sum(flow.settings.max_lanes for flow in flows)
+        self._spark = start_session(lanes, spark_settings, self._folder / "spark.log")
         self._spark.dataSource.register(MirrorSource.bound_to(self._control.address))
-        # The truth about progress is on the target; Spark only needs a place to count epochs.
-        self._checkpoints = tempfile.mkdtemp(prefix="heliograph-epochs-")
         self._stopping = threading.Event()
         self._failure: HeliographError | None = None
         self._threads = [threading.Thread(target=self._run, args=(flow,), name=flow.name) for flow in flows]
@@ -73,7 +75,8 @@ class Mirror:
         self._control.close()
         with suppress(Py4JError, OSError):
             self._spark.stop()
-        shutil.rmtree(self._checkpoints, ignore_errors=True)
+        if self._failure is None:
+            shutil.rmtree(self._folder, ignore_errors=True)
         return drained
 
     def _run(self, flow: FlowDriver) -> None:
@@ -85,7 +88,7 @@ class Mirror:
                 try:
                     flow.take_over()
                     self._follow(flow, self._start_query(flow))
-                except (ClusterError, PySparkException, Py4JError) as error:
+                except (ClusterError, PySparkException, Py4JError, OSError) as error:
                     self._give_up_if_hopeless(flow, error)
                     pause = (
                         _FIRST_PAUSE if time.monotonic() - began > _LONGEST_PAUSE else min(pause * 2, _LONGEST_PAUSE)
@@ -95,12 +98,15 @@ class Mirror:
         except HeliographError as error:
             log.error("%s: %s", flow.name, error)
             self._failure = error
+        except Exception as error:  # a thread has nobody to raise to: the process ends with this failure
+            log.exception("%s: unexpected failure", flow.name)
+            self._failure = EngineFailed(f"{flow.name}: {error!r}")
 
     def _give_up_if_hopeless(self, flow: FlowDriver, error: Exception) -> None:
         if isinstance(error, TakenOver):
             raise error
-        if isinstance(error, Py4JNetworkError):
-            raise EngineFailed("Spark's JVM has ended") from error
+        if isinstance(error, (Py4JNetworkError, OSError)):
+            raise EngineFailed(f"Spark's JVM has ended; its log is in {self._folder}") from error
         with suppress(ClusterError):
             flow.confirm_owner()
             return
@@ -109,7 +115,7 @@ class Mirror:
 
     def _start_query(self, flow: FlowDriver) -> StreamingQuery:
         rows = self._spark.readStream.format(FORMAT).option("flow", flow.name).load()
-        folder = tempfile.mkdtemp(dir=self._checkpoints)
+        folder = tempfile.mkdtemp(prefix="epochs-", dir=self._folder)
         writer = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder)
         return writer.foreachBatch(_finish_epoch).start()
 
@@ -126,7 +132,7 @@ class Mirror:
             if failure is not None:
                 raise failure
         finally:
-            with suppress(Py4JError):
+            with suppress(Py4JError, OSError):
                 query.stop()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +27,7 @@ _DEFAULTS = {
 }
 
 
-def start_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
+def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSession:
     """A session with a task slot for every lane. The file's `spark.*` settings win over ours."""
     ensure_java()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -38,7 +37,7 @@ def start_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for name, value in merged.items():
         builder = builder.config(name, value)
-    with _stderr_to(Path(tempfile.gettempdir(), f"heliograph-spark-{os.getpid()}.log")):
+    with _stderr_to(log):
         session: SparkSession = builder.getOrCreate()
     return session
 

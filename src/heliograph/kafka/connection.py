@@ -210,7 +210,9 @@ class Connection:
             if "ALERT" in (error.reason or ""):
                 return AuthenticationFailed(f"{self.name}: TLS refused: {error.reason}")
             if not self._versions:
-                return AuthenticationFailed(f"{self.name}: TLS refused: closed without a word, as for a bad certificate")
+                return AuthenticationFailed(
+                    f"{self.name}: TLS refused: closed without a word, as for a bad certificate"
+                )
         return BrokerUnavailable(f"{self.name}: connection lost: {error}")
 
     def _write_some(self) -> int:
