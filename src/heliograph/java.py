@@ -40,14 +40,24 @@ def find_java() -> Path | None:
     return next((java for java in candidates if _major_version(java) >= NEEDED_VERSION), None)
 
 
-@cache
+def java_version() -> str:
+    """The full version of the Java that is used, e.g. 17.0.15."""
+    return _version(ensure_java())
+
+
 def _major_version(java: Path) -> int:
+    numbers = _version(java).removeprefix("1.").split(".")
+    return int(numbers[0]) if numbers[0].isdigit() else 0
+
+
+@cache
+def _version(java: Path) -> str:
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return 0
-    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
-    return int(found.group(1)) if found else 0
+        return ""
+    found = re.search(r'version "([^"]+)"', answer.stderr)
+    return found.group(1) if found else ""
 
 
 def _install_java(say: Callable[[str], None]) -> Path | None:

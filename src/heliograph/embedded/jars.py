@@ -14,6 +14,7 @@ from importlib import resources, util
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from heliograph.cache import cache_folder
 from heliograph.errors import DownloadFailed
 from heliograph.java import ensure_java
 
@@ -50,12 +51,6 @@ def parse_lock(text: str) -> tuple[Jar, ...]:
 def kafka_version() -> str:
     """The version of Kafka that the lock file names."""
     return next(jar.version for jar in locked_jars() if jar.name == "kafka-clients")
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept between runs."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base, "heliograph")
 
 
 def fetch_jars(progress: Progress = lambda _done, _total: None) -> Path:

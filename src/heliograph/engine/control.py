@@ -1,7 +1,8 @@
 """The line between the driver and its lanes: plans go out, progress comes back, and an epoch can be ended early.
 
 Spark plans and runs a source in processes of its own, so the driver cannot be called there. It listens instead, on an
-address that travels with the pickled source class, guarded by a random key.
+address that travels with the pickled source class, guarded by a random key. Everything here is light to import: several
+of those processes start before the first record flows.
 """
 
 from __future__ import annotations
@@ -15,10 +16,8 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Protocol
 
-from heliograph.engine.settings import LaneSettings
 from heliograph.errors import DriverGone
-from heliograph.kafka.access import Access
-from heliograph.model import LanePlan, LedgerEntry
+from heliograph.model import LedgerEntry
 
 
 @dataclass(frozen=True)
@@ -30,26 +29,14 @@ class ControlAddress:
     key: bytes = field(repr=False)
 
 
-@dataclass(frozen=True)
-class LaneTask:
-    """One lane of one epoch: everything that a task needs, secrets included."""
-
-    epoch: int
-    plan: LanePlan
-    source: Access
-    target: Access
-    settings: LaneSettings
-    seconds: float
-
-
 class FlowControl(Protocol):
     """What the driver of a flow answers to the processes that Spark runs for it."""
 
     def next_epoch(self, finished: int) -> int:
         """The epoch to run after the finished one; the same one again when there is nothing to do."""
 
-    def lane_tasks(self, epoch: int) -> Sequence[LaneTask]:
-        """The lanes of an epoch."""
+    def lane_tasks(self, epoch: int) -> Sequence[bytes]:
+        """The lanes of an epoch, packed."""
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """A lane has committed a transaction."""
@@ -134,7 +121,7 @@ class ControlServer:
                 self._lanes[flow_name].discard(connection)
 
 
-def _answer(flow: FlowControl, epoch: int) -> Sequence[LaneTask] | Exception:
+def _answer(flow: FlowControl, epoch: int) -> Sequence[bytes] | Exception:
     try:
         return flow.lane_tasks(epoch)
     except Exception as error:  # crosses a process border: the other side raises it
@@ -148,14 +135,14 @@ def ask_epoch(address: ControlAddress, flow: str, finished: int) -> int:
         return int(connection.recv())
 
 
-def ask_tasks(address: ControlAddress, flow: str, epoch: int) -> Sequence[LaneTask]:
-    """The lanes of an epoch."""
+def ask_tasks(address: ControlAddress, flow: str, epoch: int) -> Sequence[bytes]:
+    """The lanes of an epoch, packed."""
     with _connect(address) as connection:
         connection.send(("tasks", flow, epoch))
         answer = connection.recv()
     if isinstance(answer, Exception):
         raise answer
-    tasks: Sequence[LaneTask] = answer
+    tasks: Sequence[bytes] = answer
     return tasks
 
 

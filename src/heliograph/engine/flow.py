@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
-from heliograph.engine.control import LaneTask
 from heliograph.engine.settings import FlowSettings
+from heliograph.engine.task import LaneTask
 from heliograph.errors import TakenOver
 from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, TopicPartition
 
@@ -144,7 +144,7 @@ class FlowDriver:
         self._drained.set()  # Spark asks only when the epoch before is finished
         return finished
 
-    def lane_tasks(self, epoch: int) -> Sequence[LaneTask]:
+    def lane_tasks(self, epoch: int) -> Sequence[bytes]:
         """Deal the partitions to lanes, the busiest first, each to the lane with the least load."""
         if not self._wanted.is_set():
             return ()
@@ -158,7 +158,7 @@ class FlowDriver:
                 lightest = loads.index(min(loads))
                 lanes[lightest].append(item)
                 loads[lightest] += weights.get(item.source, 0) + 1
-            return [self._task(epoch, number, items) for number, items in enumerate(lanes)]
+            return [self._task(epoch, number, items).packed() for number, items in enumerate(lanes)]
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """Count what a lane has committed, and say aloud what else happened."""
@@ -172,9 +172,10 @@ class FlowDriver:
         log.warning("%s: %s", self.name, trouble)
 
     def _lane_ids(self) -> set[str]:
-        """The transactional ids of all lanes that this flow has ever had; `a->b-c` is another flow than `a->b`."""
+        """The transactional ids of all lanes that this flow has ever had, and of those that it will have now."""
         found = self._topics.transactional_ids(self._id_prefix)
-        return {name for name in found if name.removeprefix(self._id_prefix).isdigit()}
+        ours = {name for name in found if name.removeprefix(self._id_prefix).isdigit()}  # not those of a flow `a->b-c`
+        return ours | {f"{self._id_prefix}{lane}" for lane in range(self.settings.max_lanes)}
 
     @property
     def _id_prefix(self) -> str:

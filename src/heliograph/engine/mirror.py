@@ -13,14 +13,14 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from heliograph.engine.control import ControlServer
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
 from heliograph.engine.source import FORMAT, MirrorSource
-from heliograph.errors import ClusterError, EngineFailed, HeliographError, TakenOver
+from heliograph.errors import ClusterError, EngineFailed, HeliographError, StartError, TakenOver
 
 log = logging.getLogger(__name__)
 
@@ -34,23 +34,32 @@ class Mirror:
 
     def __init__(self, flows: Sequence[FlowDriver], spark_settings: Mapping[str, str], refresh_seconds: float) -> None:
         self._flows = flows
+        self._spark_settings = spark_settings
         self._refresh_seconds = refresh_seconds
         self._control = ControlServer()
         for flow in flows:
             self._control.add_flow(flow.name, flow)
         # The truth about progress is on the target; Spark only needs a place to count epochs and to write its log.
         self._folder = Path(tempfile.mkdtemp(prefix="heliograph-spark-"))
-        lanes = sum(flow.settings.max_lanes for flow in flows)
-        self._spark = start_session(lanes, spark_settings, self._folder / "spark.log")
-        self._spark.dataSource.register(MirrorSource.bound_to(self._control.address))
+        self._spark: SparkSession | None = None
+        self._spark_is_up = threading.Event()
         self._stopping = threading.Event()
         self._failure: HeliographError | None = None
         self._threads = [threading.Thread(target=self._run, args=(flow,), name=flow.name) for flow in flows]
 
     def start(self) -> None:
-        """Begin to mirror, each flow on its own."""
+        """Begin to mirror, each flow on its own. Flows are taken over while Spark starts."""
         for thread in self._threads:
             thread.start()
+        lanes = sum(flow.settings.max_lanes for flow in self._flows)
+        try:
+            self._spark = start_session(lanes, self._spark_settings, self._folder / "spark.log")
+            self._spark.dataSource.register(MirrorSource.bound_to(self._control.address))
+        except (PySparkException, Py4JError, OSError) as error:
+            self._stopping.set()
+            raise StartError(f"Spark does not start: {_first_line(error)}; its log is in {self._folder}") from error
+        finally:
+            self._spark_is_up.set()
 
     @property
     def is_running(self) -> bool:
@@ -73,8 +82,9 @@ class Mirror:
             thread.join(max(0.0, deadline - time.monotonic()))
         drained = not self.is_running
         self._control.close()
-        with suppress(Py4JError, OSError):
-            self._spark.stop()
+        if self._spark is not None:
+            with suppress(Py4JError, OSError):
+                self._spark.stop()
         if self._failure is None:
             shutil.rmtree(self._folder, ignore_errors=True)
         return drained
@@ -87,7 +97,9 @@ class Mirror:
                 began = time.monotonic()
                 try:
                     flow.take_over()
-                    self._follow(flow, self._start_query(flow))
+                    self._spark_is_up.wait()
+                    if self._spark is not None and not self._stopping.is_set():
+                        self._follow(flow, self._start_query(flow, self._spark))
                 except (ClusterError, PySparkException, Py4JError, OSError) as error:
                     self._give_up_if_hopeless(flow, error)
                     pause = (
@@ -113,11 +125,11 @@ class Mirror:
         if flow.was_taken_over:
             raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
 
-    def _start_query(self, flow: FlowDriver) -> StreamingQuery:
-        rows = self._spark.readStream.format(FORMAT).option("flow", flow.name).load()
+    def _start_query(self, flow: FlowDriver, spark: SparkSession) -> StreamingQuery:
+        rows = spark.readStream.format(FORMAT).option("flow", flow.name).load()
         folder = tempfile.mkdtemp(prefix="epochs-", dir=self._folder)
-        writer = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder)
-        return writer.foreachBatch(_finish_epoch).start()
+        # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
+        return rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop").start()
 
     def _follow(self, flow: FlowDriver, query: StreamingQuery) -> None:
         next_refresh = time.monotonic() + self._refresh_seconds
@@ -134,11 +146,6 @@ class Mirror:
         finally:
             with suppress(Py4JError, OSError):
                 query.stop()
-
-
-def _finish_epoch(rows: DataFrame, epoch: int) -> None:
-    """Running the query's lanes is what reading its rows means; the rows are counted and let go."""
-    rows.count()
 
 
 def _first_line(error: Exception) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from heliograph.engine.class_archive import JVM_OPTIONS, archive_option
 from heliograph.java import ensure_java
 
 _TASK_ATTEMPTS = 4
@@ -21,14 +22,23 @@ _DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
     "spark.speculation": "false",  # two attempts of one lane would only fence each other
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",  # compiling code would take longer than handling our few rows
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
 }
 
 
 def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSession:
-    """A session with a task slot for every lane. The file's `spark.*` settings win over ours."""
+    """A session with a task slot for every lane, and a log file for the JVM's chatter."""
+    options = f"{JVM_OPTIONS} {archive_option()}".strip()
+    with _stderr_to(log):
+        return build_session(lanes, {"spark.driver.extraJavaOptions": options, **settings})
+
+
+def build_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
+    """A session with our defaults; the given settings win."""
     ensure_java()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     merged = {"spark.master": f"local[{lanes},{_TASK_ATTEMPTS}]", **_DEFAULTS, **settings}
@@ -37,8 +47,7 @@ def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSe
     builder = SparkSession.builder
     for name, value in merged.items():
         builder = builder.config(name, value)
-    with _stderr_to(log):
-        session: SparkSession = builder.getOrCreate()
+    session: SparkSession = builder.getOrCreate()
     return session
 
 

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from heliograph.engine.control import ControlAddress, LaneLine, LaneTask, ask_epoch, ask_tasks
-from heliograph.engine.lane import Lane
+from heliograph.engine.control import ControlAddress, LaneLine, ask_epoch, ask_tasks
 
 FORMAT = "heliograph"
 SCHEMA = (
@@ -47,8 +46,8 @@ class MirrorSource(DataSource):
 class _LanePartition(InputPartition):
     """One lane as Spark hands it to a task."""
 
-    def __init__(self, task: LaneTask) -> None:
-        super().__init__(task.plan.lane)
+    def __init__(self, lane: int, task: bytes) -> None:
+        super().__init__(lane)
         self.task = task
 
 
@@ -69,12 +68,16 @@ class _EpochReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """The lanes of an epoch."""
-        return [_LanePartition(task) for task in ask_tasks(self._address, self._flow, end["epoch"])]
+        tasks = ask_tasks(self._address, self._flow, end["epoch"])
+        return [_LanePartition(lane, task) for lane, task in enumerate(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         """Copy until the epoch ends."""
+        from heliograph.engine.lane import Lane  # not at the top: only the process that runs a lane needs all this
+        from heliograph.engine.task import LaneTask
+
         assert isinstance(partition, _LanePartition)
-        task = partition.task
+        task = LaneTask.unpacked(partition.task)
         line = LaneLine(self._address, self._flow, task.epoch)
         try:
             is_over = _EpochEnd(line, task.seconds)

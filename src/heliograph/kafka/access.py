@@ -5,17 +5,20 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kafka.net.sasl import get_sasl_mechanism
 from kafka.net.sasl.abc import SaslMechanism
 
-from heliograph.config.cluster import ClusterConfig
 from heliograph.config.jaas import OAuthCredentials
-from heliograph.config.option import Value
 from heliograph.config.secret import Secret
-from heliograph.config.security import Security
 from heliograph.config.stores import TlsSettings, ssl_context
 from heliograph.kafka.oauth import OAuthGrant, token_source
+
+if TYPE_CHECKING:  # lanes start in new processes and need not import how a file is read
+    from heliograph.config.cluster import ClusterConfig
+    from heliograph.config.option import Value
+    from heliograph.config.security import Security
 
 
 @dataclass(frozen=True)
