@@ -123,3 +123,5 @@ class LanePlan:
     offsets_read_to: Mapping[int, int] = field(default_factory=dict)
     ledger_read_to: int = 0
     set_aside: Mapping[TopicPartition, str] = field(default_factory=dict)  # known before, with reasons
+    announced: frozenset[int] = frozenset()  # producer ids that the ledger names already
+    opposite_ledger: str = ""  # on the source: of the flow in the other direction, when both use the same topic names

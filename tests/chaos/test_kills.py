@@ -12,18 +12,12 @@ import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.fault_points import POINTS
-from heliograph.kafka.access import Access
-from heliograph.kafka.admin import Admin
-from heliograph.kafka.topics import NewTopic
-from heliograph.model import TopicPartition
-from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
-from tests.checker.comparison import compare
+from tests.chaos.stage import Stage
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
-PARTITIONS = 6
 SEED = 20261115
 
 
@@ -32,71 +26,6 @@ def clusters() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Clusters of this module's own: its tests restart brokers."""
     with running_clusters(ClusterSpec("primary"), ClusterSpec("backup")) as (primary, backup):
         yield primary, backup
-
-
-class Stage:
-    """One topic under load, mirrored, and the question whether both sides are equal."""
-
-    def __init__(self, clusters: tuple[EmbeddedCluster, EmbeddedCluster], folder: Path, topic: str) -> None:
-        self.source, self.target = clusters
-        self.topic = topic
-        self.faults = folder / "faults"
-        self.log = folder / "mirror.log"
-        self.settings = folder / "mm2.properties"
-        self.settings.write_text(f"""
-clusters = primary, backup
-primary.bootstrap.servers = {self.source.bootstrap_servers}
-backup.bootstrap.servers = {self.target.bootstrap_servers}
-primary->backup.enabled = true
-primary->backup.topics = {topic}
-emit.heartbeats.enabled = false
-replication.factor = 1
-offset.storage.replication.factor = 1
-ledger.topic.replication.factor = 1
-tasks.max = 2
-""")
-        with self._admin(self.source) as admin:
-            admin.create_topics([NewTopic(topic, PARTITIONS, 1)])
-
-    def start(self) -> MirrorProcess:
-        """Another mirror of this topic."""
-        return MirrorProcess(self.settings, self.log, self.faults)
-
-    def load(self) -> Load:
-        """Records on the source from now on."""
-        return Load(self.source.bootstrap_servers, self.topic, PARTITIONS, per_second=400)
-
-    def mirrored(self) -> int:
-        """How many offsets the target has used: grows with every transaction that is written."""
-        with self._admin(self.target) as admin:
-            if f"primary.{self.topic}" not in admin.topics():
-                return 0
-            return sum(admin.end_offsets(list(self._pairs().values())).values())
-
-    def await_progress(self, seconds: float = 60) -> None:
-        """Wait until the target grows beyond what it has now."""
-        before = self.mirrored()
-        wait_until(lambda: self.mirrored() > before + 10, "records to flow again", seconds, 0.2)
-
-    def expect_equal(self, at_least: int = 100) -> None:
-        """Wait for the mirror to catch up, then compare by content."""
-        wait_until(self._has_caught_up, "the mirror to catch up", 60, 0.5)
-        report = compare(self.source.bootstrap_servers, self.target.bootstrap_servers, self._pairs())
-        assert report.is_equal, f"{report}\n{self.log.read_text(errors='replace')[-3000:]}"
-        assert report.record_count >= at_least
-
-    def _has_caught_up(self) -> bool:
-        report = compare(self.source.bootstrap_servers, self.target.bootstrap_servers, self._pairs())
-        return report.is_equal or not all(finding.kind.name == "LOST" for finding in report.findings)
-
-    def _pairs(self) -> dict[TopicPartition, TopicPartition]:
-        return {
-            TopicPartition(self.topic, number): TopicPartition(f"primary.{self.topic}", number)
-            for number in range(PARTITIONS)
-        }
-
-    def _admin(self, cluster: EmbeddedCluster) -> Admin:
-        return Admin(Access(cluster.alias, [cluster.bootstrap_servers]))
 
 
 def _kill(process: psutil.Process) -> None:

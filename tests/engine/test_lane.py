@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 
-import kafka
 import pytest
-from kafka import KafkaConsumer
 
-from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.engine.copying import PartitionCopy
-from heliograph.engine.lane import Lane
 from heliograph.engine.settings import LaneSettings
-from heliograph.kafka import ledger, positions, reading
-from heliograph.kafka.access import Access
+from heliograph.kafka import positions, reading
 from heliograph.kafka.batches import HEADER_SIZE
-from heliograph.kafka.fetching import Fetched, FetchLimits
-from heliograph.kafka.records import Record
+from heliograph.kafka.fetching import FetchLimits, FetchResult, FetchSession
 from heliograph.kafka.transaction import TransactionalProducer
-from heliograph.model import Assignment, LanePlan, LedgerEntry, Position, Run, TopicPartition
-from tests.checker import compare, compare_compacted
+from heliograph.model import Position, Run, TopicPartition
+from tests.checker import compare_compacted
 from tests.checker.stock_reader import read_committed
+from tests.engine.lane_bench import (
+    OFFSETS_PARTITIONS,
+    OFFSETS_TOPIC,
+    PATIENCE_SECONDS,
+    MakeMirror,
+    Mirror,
+    only_source,
+)
 from tests.zoo import raw
 from tests.zoo.compacted import create_compacted, has_holes
 from tests.zoo.odd_records import CODECS, large_record, numbered, odd_batches
@@ -33,141 +32,9 @@ from tests.zoo.transactions import abort_open, leave_open, write_interleaved, wr
 
 pytestmark = pytest.mark.kafka
 
-OFFSETS_TOPIC = "lane-test.mm2-offsets.primary.internal"  # the names without prefix belong to tests of whole flows
-LEDGER_TOPIC = "lane-test.mm2-ledger.primary.internal"
-OFFSETS_PARTITIONS = 25
-PATIENCE_SECONDS = 60.0
-QUICK = LaneSettings(commit_interval=0.2, limits=FetchLimits(max_wait_ms=50))
-
 
 class Killed(BaseException):
     """Stands for the end of the process: nothing is committed or cleaned up."""
-
-
-@dataclass
-class Mirror:
-    """Source topics, their copies, and lanes between them."""
-
-    stations: Stations
-    pairs: dict[TopicPartition, TopicPartition]
-    transactional_id: str
-
-    def plan(self, **changes: object) -> LanePlan:
-        """The plan of one lane that copies all pairs."""
-        plan = LanePlan(
-            flow="primary->backup",
-            lane=0,
-            owner="test",
-            transactional_id=self.transactional_id,
-            offsets_topic=OFFSETS_TOPIC,
-            ledger_topic=LEDGER_TOPIC,
-            assignments=[Assignment(source, target) for source, target in self.pairs.items()],
-            offsets_read_to=dict.fromkeys(range(OFFSETS_PARTITIONS), 0),
-        )
-        return replace(plan, **changes)  # type: ignore[arg-type]
-
-    def lane(
-        self, should_end: Callable[[], bool], settings: LaneSettings = QUICK, plan: LanePlan | None = None
-    ) -> Generator[LedgerEntry, None, None]:
-        """A lane at work: each entry is a committed transaction."""
-        source = Access("primary", self.stations.source.split(","))
-        target = Access("backup", self.stations.target.split(","))
-        yield from Lane(plan or self.plan(), source, target, settings, should_end).run()
-
-    def copy_all(self, settings: LaneSettings = QUICK, plan: LanePlan | None = None) -> list[LedgerEntry]:
-        """Run a lane until every source partition is done up to its last stable offset."""
-        ends = self.ends()
-        done = dict.fromkeys(self.pairs, 0)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        entries = []
-
-        def should_end() -> bool:
-            assert time.monotonic() < deadline, f"copied only {done} of {ends}"
-            return all(done[source] >= ends[source] for source in self.pairs)
-
-        for source, position in self.positions().items():
-            done[source] = position.offset + 1
-        for entry in self.lane(should_end, settings, plan):
-            entries.append(entry)
-            done.update({progress.source: progress.last_offset + 1 for progress in entry.partitions})
-        return entries
-
-    def ends(self) -> dict[TopicPartition, int]:
-        """The last stable offsets of the source partitions."""
-        with raw.network(self.stations.source, *{source.topic for source in self.pairs}) as (_, network):
-            return {
-                source: reading.list_offsets(network, source.topic, {source.partition: reading.LATEST}, isolation=1)[
-                    source.partition
-                ]
-                for source in self.pairs
-            }
-
-    def positions(self) -> dict[TopicPartition, Position]:
-        """The positions on the target, read by key, as Kafka Connect would."""
-        with raw.network(self.stations.target, OFFSETS_TOPIC) as (loop, network):
-            starts = dict.fromkeys(range(OFFSETS_PARTITIONS), 0)
-            values = {
-                record.key: record.value for _, record in reading.read_to_end(loop, network, OFFSETS_TOPIC, starts)
-            }
-        found = {
-            source: positions.decode_value(values.get(positions.encode_key("primary", source))) for source in self.pairs
-        }
-        return {source: position for source, position in found.items() if position is not None}
-
-    def runs(self, source: TopicPartition) -> list[Run]:
-        """All runs of a source partition in the ledger."""
-        with raw.network(self.stations.target, LEDGER_TOPIC) as (loop, network):
-            values = [record.value or b"" for _, record in reading.read_to_end(loop, network, LEDGER_TOPIC, {0: 0})]
-        entries = [entry for entry in map(ledger.decode_entry, values) if entry is not None]
-        return [run for entry in entries for item in entry.partitions if item.source == source for run in item.runs]
-
-    def assert_equal(self, at_least: int = 1) -> None:
-        """Every committed source record is on the target, once, in order, unchanged."""
-        report = compare(self.stations.source, self.stations.target, self.pairs)
-        assert report.is_equal, report
-        assert report.record_count >= at_least, report
-
-    def write(self, batches: Iterable[Sequence[Record]], partition: int = 0) -> None:
-        """Append batches of records to one of the source partitions."""
-        where = next(source for source in self.pairs if source.partition == partition)
-        raw.append(self.stations.source, where, [raw.batch_of(batch) for batch in batches])
-
-    def target_end(self, isolation_level: str = "read_uncommitted") -> int:
-        """How far the first target partition reaches, with or without what is not committed."""
-        where = kafka.TopicPartition(*next(iter(self.pairs.values())))
-        consumer = KafkaConsumer(bootstrap_servers=self.stations.target, isolation_level=isolation_level)
-        with closing(consumer):
-            return int(consumer.end_offsets([where])[where])
-
-
-@pytest.fixture(scope="module")
-def prepared(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> Stations:
-    """The clusters with the internal topics of a flow on the target."""
-    stations = Stations.of(cluster_pair)
-    create_topic(stations.target, OFFSETS_TOPIC, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
-    create_topic(stations.target, LEDGER_TOPIC)
-    return stations
-
-
-MakeMirror = Callable[..., Mirror]
-
-
-@pytest.fixture
-def make_mirror(prepared: Stations) -> MakeMirror:
-    """Make a source topic and its copy; or only the copy, of a source that exists already."""
-
-    def make(partitions: int = 1, source: str | None = None, settings: dict[str, str] | None = None) -> Mirror:
-        name = source or create_topic(prepared.source, fresh_name("zoo"), partitions, settings)
-        copy = create_topic(prepared.target, f"primary.{name}", partitions)
-        pairs = {TopicPartition(name, p): TopicPartition(copy, p) for p in range(partitions)}
-        return Mirror(prepared, pairs, f"lane-of-{name}")
-
-    return make
-
-
-def only_source(mirror: Mirror) -> TopicPartition:
-    [source] = mirror.pairs
-    return source
 
 
 # -- content ----------------------------------------------------------------------------------------------------------
@@ -441,20 +308,22 @@ def test_records_that_are_fetched_during_a_commit_belong_to_the_next_one(
 ) -> None:
     mirror = make_mirror()
     mirror.write([numbered(10)])
-    accepted: list[int] = []
-    accept, end = PartitionCopy.accept, TransactionalProducer.end
+    arrived: list[int] = []
+    decode, end = FetchSession.decode, TransactionalProducer.end
 
-    def count_and_accept(copy: PartitionCopy, fetched: Fetched, on_done: Callable[[], None]) -> int:
-        accepted.append(accept(copy, fetched, on_done))
-        return accepted[-1]
+    def count_and_decode(session: FetchSession, body: memoryview) -> FetchResult:
+        result = decode(session, body)
+        with_records = [item.point for item in result.partitions if len(item.records)]
+        arrived.append(sum(TopicPartition(point.topic, point.partition) in mirror.pairs for point in with_records))
+        return result
 
     def let_more_arrive_and_end(producer: TransactionalProducer, commit: bool) -> None:
-        if sum(accepted) == 1:
+        if sum(arrived) == 1:
             mirror.write([numbered(10, 10)])
-            producer._network._loop.run_until(lambda: sum(accepted) == 2)
+            producer._network._loop.run_until(lambda: sum(arrived) == 2)
         end(producer, commit)
 
-    monkeypatch.setattr(PartitionCopy, "accept", count_and_accept)
+    monkeypatch.setattr(FetchSession, "decode", count_and_decode)
     monkeypatch.setattr(TransactionalProducer, "end", let_more_arrive_and_end)
     last_offsets: list[int] = []
     patient = LaneSettings(commit_interval=5, limits=FetchLimits(max_wait_ms=5_000))

@@ -7,7 +7,7 @@ from heliograph.engine.settings import FlowSettings, LaneSettings
 from heliograph.kafka.access import access_for
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.sync.topics import ledger_topic
+from heliograph.sync.topics import ledger_topic, opposite_ledger
 
 
 def flow_settings(flow: FlowConfig) -> FlowSettings:
@@ -18,6 +18,7 @@ def flow_settings(flow: FlowConfig) -> FlowSettings:
         target=access_for(flow.target, "producer"),
         offsets_topic=str(flow.get("offset.storage.topic")),
         ledger_topic=ledger_topic(flow),
+        opposite_ledger=opposite_ledger(flow),
         max_lanes=number(flow, "tasks.max"),
         lane=_lane_settings(flow),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -43,11 +43,12 @@ class PartitionStatus:
     end: int
     lag_seconds: float
     set_aside: str = ""
+    start: int = 0
 
     @property
     def lag_records(self) -> int:
         """Offsets on the source that are not mirrored yet."""
-        return max(0, self.end - self.position - 1)
+        return max(0, self.end - max(self.position + 1, self.start))
 
 
 @dataclass(frozen=True)
@@ -99,12 +100,12 @@ def read_status(flow: FlowConfig) -> FlowStatus:
             known = _positions(loop, network, settings.offsets_topic, flow.source.alias)
             tail.read(loop, network, settings.ledger_topic, now_ms - _RECENT_MS)
     with _network(source_admin, sorted({where.topic for where in pairs})) as (loop, network):
-        ends = _ends(network, pairs)
-        ages = _ages(loop, network, {where: known[where].offset + 1 for where in known if where in ends}, ends, now_ms)
+        starts, ends = _offsets(network, pairs, EARLIEST), _offsets(network, pairs, LATEST)
+        done = {where: known[where].offset if where in known else -1 for where in pairs}
+        ages = _ages(loop, network, {where: max(done[where] + 1, starts[where]) for where in pairs}, ends, now_ms)
     partitions = [
         PartitionStatus(
-            where, pairs[where], known[where].offset if where in known else -1, end,
-            ages.get(where, 0.0), tail.set_aside.get(where, ""),
+            where, pairs[where], done[where], end, ages.get(where, 0.0), tail.set_aside.get(where, ""), starts[where],
         )
         for where, end in sorted(ends.items())
     ]  # fmt: skip
@@ -168,15 +169,15 @@ def _positions(loop: Loop, network: Network, topic: str, alias: str) -> dict[Top
     return known
 
 
-def _ends(network: Network, pairs: Mapping[TopicPartition, TopicPartition]) -> dict[TopicPartition, int]:
+def _offsets(network: Network, partitions: Collection[TopicPartition], when: int) -> dict[TopicPartition, int]:
     by_topic: dict[str, list[int]] = {}
-    for topic, partition in pairs:
+    for topic, partition in partitions:
         by_topic.setdefault(topic, []).append(partition)
     return {
-        TopicPartition(topic, partition): end
+        TopicPartition(topic, partition): offset
         for topic, members in by_topic.items()
-        for partition, end in reading.list_offsets(
-            network, topic, dict.fromkeys(members, LATEST), READ_COMMITTED
+        for partition, offset in reading.list_offsets(
+            network, topic, dict.fromkeys(members, when), READ_COMMITTED
         ).items()
     }
 

@@ -73,12 +73,14 @@ class PartitionCopy:
         outgoing: Outgoing,
         stamp: ProducerStamp,
         target_offset: int = -1,
+        is_mirrored: Callable[[int], bool] = lambda _: False,
     ) -> None:
         self.assignment = assignment
         self.point = point
         self._target = target
         self._outgoing = outgoing
         self._stamp = stamp
+        self._is_mirrored = is_mirrored
         self._aborted = AbortedTransactions()
         self.failure: PartitionFailed | None = None
         self._held = 0
@@ -131,6 +133,13 @@ class PartitionCopy:
         self._committed_to = min(self._committed_to, offset - 1)
         self.point.last_fetched_epoch = self._done_epoch = -1
 
+    def refused(self, failure: PartitionFailed) -> PartitionFailed:
+        """The same failure with what was refused: answers come in order, so it is the oldest batch on its way."""
+        sent = self._sent[0]
+        first, last = sent.pieces[0][0], sum(sent.pieces[-1]) - 1
+        what = f"it has offsets {first} to {last} of the source in {sent.byte_count} bytes"
+        return PartitionFailed(failure.source, f"{failure.reason}; {what}")
+
     def take_progress(self) -> tuple[PartitionProgress, Position]:
         """What has been appended since the last call, and the position after it: for the transaction to commit."""
         progress, self._progress = self._progress, _Progress()
@@ -152,7 +161,7 @@ class PartitionCopy:
             return
         if not batches.is_intact(batch, header):
             raise self._corrupt(header.base_offset)
-        if self._aborted.hides(batch, header) or not header.record_count:
+        if self._aborted.hides(batch, header) or not header.record_count or self._is_mirrored(header.producer_id):
             self._flush_small(on_done)
             self._skip(header)
         elif header.base_offset < self.point.offset or not header.can_be_copied or self._is_too_large(len(batch)):
@@ -228,6 +237,7 @@ class PartitionCopy:
         if self._is_too_large(len(data)):
             self._target.sequence = before
             if len(wanted) == 1:
+                self.point.offset = wanted[0].offset  # all before it goes its way; here the partition stops
                 raise self._oversized(wanted[0].offset, len(data))
             middle = len(wanted) // 2
             self._send_records(wanted[:middle], compression)

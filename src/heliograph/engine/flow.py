@@ -34,11 +34,13 @@ class FlowTotals:
     by_partition: dict[TopicPartition, int] = field(default_factory=dict)
     last_offsets: dict[TopicPartition, int] = field(default_factory=dict)
     set_aside: dict[TopicPartition, str] = field(default_factory=dict)
+    producer_ids: set[int] = field(default_factory=set)
 
     def add(self, entry: LedgerEntry) -> None:
         """Count one transaction."""
         self.transactions += 1
         self.last_commit_ms = entry.written_at_ms
+        self.producer_ids.add(entry.producer_id)
         for event in entry.events:
             if event.kind is EventKind.SET_ASIDE:
                 self.set_aside[event.source] = event.reason
@@ -195,6 +197,8 @@ class FlowDriver:
             positions={source: position for source, position in books.positions.items() if source in sources},
             offsets_read_to=dict(books.offsets_read_to),
             ledger_read_to=books.ledger_read_to,
+            announced=frozenset(self.totals.producer_ids),
+            opposite_ledger=settings.opposite_ledger,
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
         )
         return LaneTask(epoch, plan, settings.source, settings.target, settings.lane, settings.epoch_seconds)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from typing import NamedTuple
 
 from heliograph.kafka import fetching
 from heliograph.kafka.connection import Connection
@@ -10,6 +11,7 @@ from heliograph.kafka.fetching import FetchLimits, FetchResult, FetchSession
 
 _BUFFERS = 3
 _HEADROOM = 64 * 1024
+_ANSWER_SECONDS = 30
 
 
 class FetchBuffer:
@@ -40,38 +42,46 @@ class FetchBuffer:
         self._waiting -= 1
 
 
+class Arrival(NamedTuple):
+    """A response that waits to be looked at, in the buffer it came in."""
+
+    broker: SourceBroker
+    result: FetchResult
+    buffer: FetchBuffer
+
+
 class SourceBroker:
     """Fetches from one broker: one request at a time, as long as a buffer is free."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        limits: FetchLimits,
-        on_result: Callable[[SourceBroker, FetchResult, FetchBuffer], None],
-    ) -> None:
+    def __init__(self, connection: Connection, limits: FetchLimits, arrivals: deque[Arrival]) -> None:
         self._connection = connection
-        self._on_result = on_result
+        self._arrivals = arrivals
         version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         self.session = FetchSession(version, limits)
         self._limits = limits
         self._buffers = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(_BUFFERS)]
-        self._is_waiting = False
+        self._is_busy = False
 
     def fetch(self) -> None:
-        """Ask for more, unless an answer is awaited or no buffer is free."""
-        if self._is_waiting or not len(self.session):
+        """Ask for more, unless an answer is awaited or not looked at yet, or no buffer is free."""
+        if self._is_busy or not len(self.session):
             return
         buffer = next((buffer for buffer in self._buffers if buffer.is_free), None)
         if buffer is None:
             return
-        self._is_waiting = buffer.is_filling = True
+        self._is_busy = buffer.is_filling = True
         session = self.session
-        patience = self._limits.max_wait_ms / 1000 + 30
+        patience = self._limits.max_wait_ms / 1000 + _ANSWER_SECONDS
         self._connection.send(
-            fetching.API_KEY, session.version, True, [session.encode()],
-            lambda body: self._answered(body, buffer), buffer.memory, patience,
-        )  # fmt: skip
+            fetching.API_KEY,
+            session.version,
+            True,
+            [session.encode()],
+            lambda body: self._arrivals.append(Arrival(self, session.decode(body), buffer)),
+            buffer.memory,
+            patience,
+        )
 
-    def _answered(self, body: memoryview, buffer: FetchBuffer) -> None:
-        self._is_waiting = buffer.is_filling = False
-        self._on_result(self, self.session.decode(body), buffer)
+    def looked_at(self, buffer: FetchBuffer) -> None:
+        """The response in this buffer has been dealt with: positions have moved, so the next request can be made."""
+        self._is_busy = buffer.is_filling = False

@@ -10,17 +10,19 @@ Trouble with a broker at any step means: forget everything uncommitted and begin
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
 from heliograph.engine.copying import PartitionCopy
 from heliograph.engine.fault_points import reached
-from heliograph.engine.incoming import FetchBuffer, SourceBroker
-from heliograph.engine.loss import Loss, Suspicion, examine
+from heliograph.engine.incoming import Arrival, FetchBuffer, SourceBroker
+from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
+from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import PartitionFailed, TakenOver
-from heliograph.kafka import ledger, positions, reading, records
+from heliograph.kafka import ledger, positions, reading, records, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Buffer, Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
@@ -64,6 +66,7 @@ class LaneSession:
         self._target = Network(self._loop, target)
         self._copies: dict[TopicPartition, PartitionCopy] = {}
         self._brokers: dict[int, SourceBroker] = {}
+        self._arrivals: deque[Arrival] = deque()
         self._sources = {item.target: item.source for item in plan.assignments}
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
@@ -92,6 +95,8 @@ class LaneSession:
             self._outgoing = Outgoing(self._target, None, self._sources)
         reached("fenced")
         self._check_owner()
+        self._announce()
+        self._provenance = Provenance(self._loop, self._source, plan.opposite_ledger)
         known = self._current_positions()
         for topic, error_code in missing.items():
             self._put_topic_aside(topic, error_code)
@@ -108,6 +113,15 @@ class LaneSession:
             owner = ledger.decode_owner(record.value or b"{}") or owner
         if owner != plan.owner:
             raise TakenOver(f"flow {plan.flow} now belongs to {owner}; this mirror ({plan.owner}) stops")
+
+    def _announce(self) -> None:
+        """Name our producer id in the ledger before anything is written under it."""
+        plan, producer_id = self._plan, self._producer.stamp.producer_id
+        if producer_id not in plan.announced:
+            now = int(time.time() * 1000)
+            value = ledger.encode_producer(plan.flow, plan.owner, producer_id, now)
+            where = TopicPartition(plan.ledger_topic, 0)
+            writing.append(self._loop, self._target, where, [Record(0, now, plan.flow.encode(), value)])
 
     def _current_positions(self) -> dict[TopicPartition, Position]:
         plan = self._plan
@@ -127,7 +141,8 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            copy = PartitionCopy(item, point, target, self._outgoing, self._producer.stamp, target_offset)
+            stamp, is_mirrored = self._producer.stamp, self._provenance.is_mirrored
+            copy = PartitionCopy(item, point, target, self._outgoing, stamp, target_offset, is_mirrored)
             self._copies[item.source] = copy
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
@@ -153,25 +168,40 @@ class LaneSession:
         point.leader_epoch = leader.epoch
         if leader.broker_id not in self._brokers:
             connection = self._source.connection(leader.broker_id)
-            self._brokers[leader.broker_id] = SourceBroker(connection, self._settings.limits, self._fetched)
+            self._brokers[leader.broker_id] = SourceBroker(connection, self._settings.limits, self._arrivals)
         self._brokers[leader.broker_id].session.add(point)
 
     # -- step 4 --------------------------------------------------------------------------------------------------
 
     def copy(self, should_end: Callable[[], bool]) -> Iterator[LedgerEntry]:
         """Copy until told to end; everything appended by then is committed."""
+        try:
+            yield from self._copy(should_end)
+        except PartitionFailed as failure:  # raised only where the target answers
+            raise self._copies[failure.source].refused(failure) from failure
+
+    def _copy(self, should_end: Callable[[], bool]) -> Iterator[LedgerEntry]:
         while not should_end():
+            self._look_at_arrivals()
             for broker in self._brokers.values():
-                broker.fetch()
-            self._loop.run_once(0.1)
+                broker.fetch()  # before the steps that wait for answers, so that brokers look for more meanwhile
             self._follow_suspicions()
             self._send_waiting()
             if self._commit_is_due():
                 yield from self._commit()
+            if not self._arrivals:
+                self._loop.run_once(0.1)
         if self._began is not None or self._events:
             yield from self._commit()
 
-    def _fetched(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
+    def _look_at_arrivals(self) -> None:
+        """Here and not where responses come in: looking at them may need answers from brokers."""
+        while self._arrivals:
+            broker, result, buffer = self._arrivals.popleft()
+            self._look_at(broker, result, buffer)
+            broker.looked_at(buffer)
+
+    def _look_at(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
         if result.error_code in _SESSION_LOST:
             return  # the next request begins a new fetch session
         check(f"{self._source.access.alias} fetch", result.error_code)
@@ -197,8 +227,7 @@ class LaneSession:
 
     def _send_waiting(self) -> None:
         """Send queued batches, after their partitions have joined the transaction."""
-        while waiting := self._outgoing.waiting() - self._producer.joined:
-            # Waiting for the answer lets other responses in, which may queue for more partitions: hence the loop.
+        if waiting := self._outgoing.waiting() - self._producer.joined:
             sources = {self._sources[target] for target in waiting}
             self._producer.join(waiting | self._bookkeeping(sources))
         self._outgoing.pump()
@@ -227,7 +256,6 @@ class LaneSession:
         self._loop.run_until(lambda: not self._outgoing.has_in_flight)
         reached("data-written")
         finished = [copy.take_progress() for copy in self._touched.values() if copy.has_moved]
-        # Set before the steps that wait for answers: what is fetched meanwhile is touched for the next transaction.
         self._touched = {where: copy for where, copy in self._touched.items() if copy.has_queued}
         entry = self._ledger_entry([progress for progress, _ in finished])
         if finished or entry.events:
@@ -313,7 +341,7 @@ class LaneSession:
     def _put_topic_aside(self, topic: str, error_code: int) -> None:
         for item in self._plan.assignments:
             if item.source.topic == topic:
-                self._set_aside[item.source] = f"the source answers {error_name(error_code)} for the topic"
+                self._set_aside[item.source] = why_missing(error_code)
 
     def _put_aside(self, where: TopicPartition, reason: str) -> None:
         self._set_aside[where] = reason

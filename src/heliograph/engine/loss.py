@@ -39,11 +39,7 @@ def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | 
     where = TopicPartition(point.topic, point.partition)
     failures = source.look_up([point.topic])
     if failures:
-        gone = failures[point.topic] == _UNKNOWN_TOPIC
-        reason = (
-            "the topic is gone on the source" if gone else f"the source answers {error_name(failures[point.topic])}"
-        )
-        raise PartitionFailed(where, reason)
+        raise PartitionFailed(where, why_missing(failures[point.topic]))
     first, end = _bounds(source, where)
     expected_id = suspicion.positioned_id or point.topic_id
     if source.topic_id(point.topic) != expected_id:
@@ -61,6 +57,13 @@ def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | 
             f"offsets {point.offset} to {first - 1} were deleted on the source before they were mirrored",
         )  # fmt: skip
     return None
+
+
+def why_missing(error_code: int) -> str:
+    """Why a topic cannot be read, from the source's answer to the question who leads it; always in the same words."""
+    if error_code == _UNKNOWN_TOPIC:
+        return "the topic is gone on the source"
+    return f"the source answers {error_name(error_code)} for the topic"
 
 
 def _truncation(point: FetchPoint, end: int) -> Loss:

@@ -29,6 +29,7 @@ class FlowSettings:
     target: Access
     offsets_topic: str
     ledger_topic: str
+    opposite_ledger: str = ""
     max_lanes: int = 1
     epoch_seconds: float = 60.0
     lane: LaneSettings = field(default_factory=LaneSettings)

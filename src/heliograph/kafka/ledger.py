@@ -54,6 +54,18 @@ def decode_owner(value: bytes) -> str | None:
     return str(fields["owner"]) if fields.get("kind") == "owner" else None
 
 
+def encode_producer(flow: str, owner: str, producer_id: int, now_ms: int) -> bytes:
+    """The record with which a lane announces the producer id that it is going to write under."""
+    fields = {"kind": "producer", "flow": flow, "owner": owner, "producerId": producer_id, "writtenAt": now_ms}
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def decode_producer_id(value: bytes) -> int | None:
+    """The producer id that a record names; None when it names none."""
+    producer_id = json.loads(value).get("producerId")
+    return None if producer_id is None else int(producer_id)
+
+
 def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
     return {
         "topic": progress.source.topic,

@@ -183,8 +183,18 @@ def internal_topics(flow: FlowConfig) -> list[NewTopic]:
 
 
 def ledger_topic(flow: FlowConfig) -> str:
-    """The ledger's name, made like that of the offset syncs, so that the policy takes it for internal."""
-    alias = flow.source.alias
+    """The name of the flow's ledger, on its target."""
+    return _ledger_name(flow, flow.source.alias)
+
+
+def opposite_ledger(flow: FlowConfig) -> str:
+    """The ledger, on the source, of a flow back; empty where topic names tell what came from the target."""
+    keeps_names = flow.replication_policy.format_remote_topic(flow.source.alias, "any") == "any"
+    return _ledger_name(flow, flow.target.alias) if keeps_names else ""
+
+
+def _ledger_name(flow: FlowConfig, alias: str) -> str:
+    """Made like the name of the offset syncs, so that the policy takes it for internal."""
     model = flow.replication_policy.offset_syncs_topic(alias)
     is_usual = model.startswith(_OFFSET_SYNCS)
     return f"mm2-ledger{model.removeprefix(_OFFSET_SYNCS)}" if is_usual else f"mm2-ledger.{alias}.internal"

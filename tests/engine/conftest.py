@@ -1,0 +1,45 @@
+"""Clusters made ready for lanes, and mirrors on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.model import TopicPartition
+from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC, MakeMirror, Mirror
+from tests.engine.ward import Ward
+from tests.zoo.stations import Stations
+from tests.zoo.topics import create_topic, fresh_name
+
+
+@pytest.fixture(scope="session")
+def prepared(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> Stations:
+    """The clusters with the internal topics of a flow on the target."""
+    stations = Stations.of(cluster_pair)
+    create_topic(stations.target, OFFSETS_TOPIC, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
+    create_topic(stations.target, LEDGER_TOPIC)
+    return stations
+
+
+@pytest.fixture
+def make_mirror(prepared: Stations) -> MakeMirror:
+    """Make a source topic and its copy; or only the copy, of a source that exists already."""
+
+    def make(partitions: int = 1, source: str | None = None, settings: dict[str, str] | None = None) -> Mirror:
+        name = source or create_topic(prepared.source, fresh_name("zoo"), partitions, settings)
+        copy = create_topic(prepared.target, f"primary.{name}", partitions)
+        pairs = {TopicPartition(name, p): TopicPartition(copy, p) for p in range(partitions)}
+        return Mirror(prepared, pairs, f"lane-of-{name}")
+
+    return make
+
+
+@pytest.fixture
+def ward(make_mirror: MakeMirror) -> Ward:
+    """Two topics, of which ten records each are mirrored."""
+    first, second = make_mirror(), make_mirror()
+    made = Ward(first.stations, {**first.pairs, **second.pairs}, first.transactional_id)
+    made.feed(made.bad, range(10))
+    made.feed(made.well, range(10))
+    made.copy_all()
+    return made

@@ -1,0 +1,271 @@
+"""What the source lost before it was mirrored is told with its exact range; nothing is ever passed over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from heliograph.model import Event, EventKind, Position
+from tests.engine.lane_bench import QUICK
+from tests.engine.ward import GOES_ON, Ward
+
+pytestmark = pytest.mark.kafka
+
+NEVER_ENDS = -1
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that happens to a partition of which offsets 0 to 9 are mirrored, and what a lane should say of it."""
+
+    cause: Callable[[Ward], None]
+    kind: EventKind
+    lost: tuple[int, int]
+    resume_at: int
+    reason: str
+    rest: range  # the numbers of the records from there on
+
+    def event(self, ward: Ward) -> Event:
+        """What is told in any case."""
+        return Event(self.kind, ward.bad, *self.lost, self.reason)
+
+    def advice(self) -> str:
+        """Why the partition is set aside."""
+        return f"{self.reason}; on.data.loss = continue goes on at offset {self.resume_at}"
+
+    @property
+    def end(self) -> int:
+        """Where the source partition ends."""
+        return self.resume_at + len(self.rest)
+
+
+def retention_overtakes(ward: Ward) -> None:
+    ward.feed(ward.bad, range(10, 20))
+    ward.delete_records(before=15)
+
+
+def position_lies_behind_the_end(ward: Ward) -> None:
+    ward.place(Position(99, 9, str(ward.topic_id())))
+
+
+def epoch_of_the_position_ends_before_it(ward: Ward) -> None:
+    ward.place(Position(99, 9, str(ward.topic_id()), leader_epoch=0))
+
+
+def shorter_topic_takes_its_place(ward: Ward) -> None:
+    ward.delete_topic()
+    ward.create_again(range(100, 103))
+
+
+def longer_topic_takes_its_place(ward: Ward) -> None:
+    ward.delete_topic()
+    ward.create_again(range(100, 130))
+
+
+RECREATED = "the topic was deleted and created again; what the old one had from offset 10 on is lost"
+SHORTER = Case(
+    shorter_topic_takes_its_place, EventKind.RECREATED, (10, NEVER_ENDS), 0, RECREATED, range(100, 103)
+)  # fmt: skip
+LONGER = Case(
+    longer_topic_takes_its_place, EventKind.RECREATED, (10, NEVER_ENDS), 0, RECREATED, range(100, 130)
+)  # fmt: skip
+RETENTION = Case(
+    retention_overtakes, EventKind.RETENTION, (10, 15), 15,
+    "offsets 10 to 14 were deleted on the source before they were mirrored", range(15, 20),
+)  # fmt: skip
+TRUNCATION = Case(
+    position_lies_behind_the_end, EventKind.TRUNCATION, (10, 100), 10,
+    "the source's log was cut back to offset 10; offsets 10 to 99 had been mirrored", range(0),
+)  # fmt: skip
+DIVERGED = replace(TRUNCATION, cause=epoch_of_the_position_ends_before_it)
+WHILE_STOPPED = {
+    "retention": RETENTION,
+    "truncation": TRUNCATION,
+    "diverged": DIVERGED,
+    "shorter": SHORTER,
+    "longer": LONGER,
+}
+WHILE_RUNNING = {"shorter": SHORTER, "longer": LONGER}
+stopped = pytest.mark.parametrize("case", WHILE_STOPPED.values(), ids=WHILE_STOPPED)
+running = pytest.mark.parametrize("case", WHILE_RUNNING.values(), ids=WHILE_RUNNING)
+
+
+def assert_set_aside(ward: Ward, case: Case, before: Position) -> None:
+    """The loss and the stop are in the ledger, and nothing has moved."""
+    assert ward.events() == [
+        case.event(ward),
+        Event(
+            EventKind.SET_ASIDE, ward.bad, case.lost[0] if before.offset == 9 else before.offset + 1, -1, case.advice()
+        ),
+    ]
+    assert ward.positions()[ward.bad] == before
+    assert ward.copied(ward.bad) == list(range(10))
+
+
+def assert_gone_on(ward: Ward, case: Case) -> None:
+    """The loss is in the ledger, once, and all that is left on the source has arrived."""
+    assert ward.events() == [case.event(ward)]
+    position = ward.positions()[ward.bad]
+    assert (position.offset, position.topic_id) == (case.end - 1, str(ward.topic_id()))
+    assert ward.copied(ward.bad) == [*range(10), *case.rest]
+
+
+def assert_goes_on_without_another_word(ward: Ward, case: Case) -> None:
+    """A later lane begins where the one before stopped."""
+    ward.feed(ward.bad, range(500, 503))
+    with ward.lane_walk(QUICK) as walk:
+        walk.until_copied({ward.bad: case.end + 3})
+    assert ward.events() == [case.event(ward)]
+    assert ward.copied(ward.bad) == [*range(10), *case.rest, 500, 501, 502]
+
+
+@stopped
+def test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows(ward: Ward, case: Case) -> None:
+    case.cause(ward)
+    before = ward.positions()[ward.bad]
+    with ward.lane_walk() as walk:
+        walk.until_told(2)
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+    assert_set_aside(ward, case, before)
+    assert ward.copied(ward.well) == list(range(15))
+
+
+@stopped
+def test_loss_that_is_known_is_not_told_again(ward: Ward, case: Case) -> None:
+    case.cause(ward)
+    ward.feed(ward.well, range(10, 15))
+    with ward.lane_walk(plan=ward.plan(set_aside={ward.bad: case.advice()})) as walk:
+        walk.until_copied({ward.well: 15})
+        ward.feed(ward.well, range(15, 20))
+        walk.until_copied({ward.well: 20})
+    assert ward.events() == []
+    assert ward.copied(ward.bad) == list(range(10))
+
+
+@stopped
+def test_loss_while_no_lane_ran_is_told_once_where_lanes_go_on(ward: Ward, case: Case) -> None:
+    case.cause(ward)
+    with ward.lane_walk(GOES_ON) as walk:
+        walk.until_copied({ward.bad: case.end})
+    assert_gone_on(ward, case)
+    assert_goes_on_without_another_word(ward, case)
+
+
+@running
+def test_loss_under_a_running_lane_sets_the_partition_aside_and_the_other_flows(ward: Ward, case: Case) -> None:
+    before = ward.positions()[ward.bad]
+    with ward.lane_walk() as walk:
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+        case.cause(ward)
+        walk.until_told(2)
+        ward.feed(ward.well, range(15, 20))
+        walk.until_copied({ward.well: 20})
+    assert_set_aside(ward, case, before)
+    assert ward.copied(ward.well) == list(range(20))
+
+
+@running
+def test_loss_under_a_running_lane_is_told_once_where_lanes_go_on(ward: Ward, case: Case) -> None:
+    with ward.lane_walk(GOES_ON) as walk:
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+        case.cause(ward)
+        walk.until_copied({ward.bad: case.end})
+    assert_gone_on(ward, case)
+    assert_goes_on_without_another_word(ward, case)
+
+
+# -- retention under a running lane: an answer on its way may still bring what is deleted ------------------------------
+
+
+def delete_under(ward: Ward) -> None:
+    """Of three batches the answer to a fetch on its way holds one at most, so the second at least is lost."""
+    for first in (10, 20, 30):
+        ward.feed(ward.bad, range(first, first + 10))
+    ward.delete_records(before=35)
+
+
+def test_retention_that_overtakes_a_running_lane_sets_the_partition_aside(ward: Ward) -> None:
+    with ward.lane_walk() as walk:
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+        delete_under(ward)
+        loss, aside = walk.until_told(2)
+        ward.feed(ward.well, range(15, 20))
+        walk.until_copied({ward.well: 20})
+    assert (loss.kind, aside.kind) == (EventKind.RETENTION, EventKind.SET_ASIDE)
+    assert loss.from_offset in (10, 20)
+    assert loss.to_offset == 35
+    assert ward.copied(ward.bad) == list(range(loss.from_offset))
+    assert ward.positions()[ward.bad].offset == loss.from_offset - 1
+    assert ward.events() == [loss, aside]
+
+
+def test_after_retention_has_overtaken_it_a_running_lane_goes_on_at_the_first_record_left(ward: Ward) -> None:
+    with ward.lane_walk(GOES_ON) as walk:
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+        delete_under(ward)
+        walk.until_copied({ward.bad: 40})
+    [loss] = ward.events()
+    assert (loss.kind, loss.to_offset) == (EventKind.RETENTION, 35)
+    assert ward.copied(ward.bad) == [*range(loss.from_offset), *range(35, 40)]
+    assert ward.positions()[ward.bad].offset == 39
+
+
+def test_deleting_what_was_mirrored_is_no_loss(ward: Ward) -> None:
+    ward.delete_records(before=10)
+    ward.feed(ward.bad, range(10, 12))
+    with ward.lane_walk() as walk:
+        walk.until_copied({ward.bad: 12})
+    assert ward.events() == []
+    assert ward.copied(ward.bad) == list(range(12))
+
+
+# -- topics that are gone ---------------------------------------------------------------------------------------------
+
+
+def test_a_topic_that_goes_away_under_a_running_lane_is_set_aside(ward: Ward) -> None:
+    with ward.lane_walk() as walk:
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+        ward.delete_topic()
+        walk.until_told(1)
+        ward.feed(ward.well, range(15, 20))
+        walk.until_copied({ward.well: 20})
+    assert ward.events() == [Event(EventKind.SET_ASIDE, ward.bad, 10, -1, "the topic is gone on the source")]
+
+
+def test_a_topic_that_went_away_while_no_lane_ran_is_set_aside_and_told_once(ward: Ward) -> None:
+    ward.delete_topic()
+    with ward.lane_walk() as walk:
+        [aside] = walk.until_told(1)
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+    with ward.lane_walk(plan=ward.plan(set_aside={ward.bad: aside.reason})) as walk:
+        ward.feed(ward.well, range(15, 20))
+        walk.until_copied({ward.well: 20})
+    assert ward.events() == [Event(EventKind.SET_ASIDE, ward.bad, 10, -1, "the topic is gone on the source")]
+
+
+def test_a_topic_that_was_gone_flows_again_from_its_beginning_where_lanes_go_on(ward: Ward) -> None:
+    ward.delete_topic()
+    with ward.lane_walk(GOES_ON) as walk:
+        [gone] = walk.until_told(1)
+    ward.create_again(range(100, 105))
+    with ward.lane_walk(GOES_ON, ward.plan(set_aside={ward.bad: gone.reason})) as walk:
+        walk.until_copied({ward.bad: 5})
+    assert [event.kind for event in ward.events()] == [EventKind.SET_ASIDE, EventKind.RECREATED, EventKind.RESUMED]
+    assert ward.copied(ward.bad) == [*range(10), *range(100, 105)]
+    assert_no_more_events(ward, 3)
+
+
+def assert_no_more_events(ward: Ward, known: int) -> None:
+    ward.feed(ward.bad, range(105, 107))
+    with ward.lane_walk() as walk:
+        walk.until_copied({ward.bad: 7})
+    assert len(ward.events()) == known

@@ -1,0 +1,134 @@
+"""Two mirrored topics, of which one meets with trouble while the other must not notice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+import kafka
+from kafka import KafkaAdminClient
+
+from heliograph.engine.settings import LaneSettings
+from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka.records import Record
+from heliograph.model import Event, LanePlan, LedgerEntry, Position, TopicPartition
+from tests.checker.stock_reader import read_committed
+from tests.engine.lane_bench import (
+    LEDGER_TOPIC,
+    OFFSETS_PARTITIONS,
+    OFFSETS_TOPIC,
+    PATIENCE_SECONDS,
+    QUICK,
+    Mirror,
+)
+from tests.waiting import wait_until
+from tests.zoo import raw
+from tests.zoo.odd_records import numbered
+from tests.zoo.topics import create_topic
+
+GOES_ON = replace(QUICK, goes_on_after_loss=True)
+
+
+@dataclass
+class Ward(Mirror):
+    """A mirror of two partitions: the first is the one in trouble, the second is well."""
+
+    @property
+    def bad(self) -> TopicPartition:
+        """The source partition that meets with trouble."""
+        return next(iter(self.pairs))
+
+    @property
+    def well(self) -> TopicPartition:
+        """The source partition that must not notice."""
+        return list(self.pairs)[1]
+
+    def feed(self, where: TopicPartition, numbers: range) -> None:
+        """Append records with these numbers to a source partition, as one batch."""
+        raw.append(self.stations.source, where, [raw.batch_of(numbered(len(numbers), numbers.start))])
+
+    def copied(self, where: TopicPartition) -> list[int]:
+        """The numbers of the records on the target of a source partition."""
+        return [
+            int(dict(item.content.headers)["n"] or b"")
+            for item in read_committed(self.stations.target, self.pairs[where])
+        ]
+
+    def events(self) -> list[Event]:
+        """Everything that the ledger tells of these partitions beside progress."""
+        with raw.network(self.stations.target, LEDGER_TOPIC) as (loop, network):
+            values = [record.value or b"" for _, record in reading.read_to_end(loop, network, LEDGER_TOPIC, {0: 0})]
+        entries = [entry for entry in map(ledger.decode_entry, values) if entry is not None]
+        return [event for entry in entries for event in entry.events if event.source in self.pairs]
+
+    def place(self, position: Position) -> None:
+        """Write a position of the bad partition to the target."""
+        key = positions.encode_key("primary", self.bad)
+        where = TopicPartition(OFFSETS_TOPIC, positions.partition_for(key, OFFSETS_PARTITIONS))
+        record = Record(0, int(time.time() * 1000), key, positions.encode_value(position))
+        raw.append(self.stations.target, where, [raw.batch_of([record])])
+
+    def topic_id(self) -> UUID:
+        """The present id of the bad topic."""
+        with raw.network(self.stations.source, self.bad.topic) as (_, network):
+            return network.topic_id(self.bad.topic)
+
+    def delete_records(self, before: int) -> None:
+        """Delete the records of the bad partition below an offset, as retention does."""
+        with closing(KafkaAdminClient(bootstrap_servers=self.stations.source)) as admin:
+            admin.delete_records({kafka.TopicPartition(*self.bad): before})
+
+    def delete_topic(self) -> None:
+        """Delete the bad topic, and wait until the source knows it no longer."""
+        with closing(KafkaAdminClient(bootstrap_servers=self.stations.source)) as admin:
+            admin.delete_topics([self.bad.topic])
+        with raw.network(self.stations.source) as (_, network):
+            wait_until(lambda: bool(network.look_up([self.bad.topic])), "the topic to be gone")
+
+    def create_again(self, numbers: range) -> None:
+        """Create the bad topic anew, with these records."""
+        create_topic(self.stations.source, self.bad.topic)
+        self.feed(self.bad, numbers)
+
+    @contextmanager
+    def lane_walk(self, settings: LaneSettings = QUICK, plan: LanePlan | None = None) -> Iterator[LaneWalk]:
+        """A lane that is let go step by step, and dropped at the end."""
+        walk = LaneWalk()
+        with closing(self.lane(walk.is_late, settings, plan)) as lane:
+            walk.lane = lane
+            yield walk
+
+
+@dataclass
+class LaneWalk:
+    """A lane that works only while the test waits for what it should do."""
+
+    lane: Iterator[LedgerEntry] = field(default_factory=lambda: iter(()))
+    events: list[Event] = field(default_factory=list)
+    done: dict[TopicPartition, int] = field(default_factory=dict)
+    _deadline: float = 0.0
+
+    def is_late(self) -> bool:
+        """Fails the test when the lane does not do in time what it should; never ends the lane."""
+        assert time.monotonic() < self._deadline, f"only got to {self.done} with {self.events}"
+        return False
+
+    def until_copied(self, ends: Mapping[TopicPartition, int]) -> None:
+        """Let the lane go on until these partitions are done up to, and without, these offsets."""
+        self._deadline = time.monotonic() + PATIENCE_SECONDS
+        while any(self.done.get(where) != end for where, end in ends.items()):
+            self._take(next(self.lane))
+
+    def until_told(self, count: int) -> list[Event]:
+        """Let the lane go on until it has told so many events."""
+        self._deadline = time.monotonic() + PATIENCE_SECONDS
+        while len(self.events) < count:
+            self._take(next(self.lane))
+        return self.events
+
+    def _take(self, entry: LedgerEntry) -> None:
+        self.events.extend(entry.events)
+        self.done.update({progress.source: progress.last_offset + 1 for progress in entry.partitions})

@@ -1,0 +1,130 @@
+"""Topics and partitions that appear while the mirror runs, with both directions enabled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka.topics import NewTopic, SettingSource, Status
+from heliograph.model import TopicPartition
+from tests.chaos.load import Load
+from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.stage import admin_of, await_growth, copies, expect_equal, write_settings
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+_OPTIONS = {
+    "topics": r"(east\\.|west\\.)*find-.*",
+    "topics.exclude": r".*-secret, .*[\\-\\.]internal, .*\\.replica, __.*",
+    "refresh.topics.interval.seconds": "2",
+}
+
+
+@dataclass(frozen=True)
+class _Scene:
+    east: EmbeddedCluster
+    west: EmbeddedCluster
+    log: Path
+
+
+@pytest.fixture(scope="module")
+def scene(
+    cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[_Scene]:
+    """One mirror for all tests of this module, at work before any of their topics exists."""
+    east, west = cluster_pair
+    folder = tmp_path_factory.mktemp("discovery")
+    settings = folder / "mm2.properties"
+    write_settings(settings, {"east": east, "west": west}, ["east->west", "west->east"], _OPTIONS)
+    _create(east, NewTopic("find-first", 1, 1))
+    _create(west, NewTopic("find-first", 1, 1))
+    mirror = MirrorProcess(settings, folder / "mirror.log")
+    try:
+        _await_partitions(west, "east.find-first", 1)
+        _await_partitions(east, "west.find-first", 1)
+        yield _Scene(east, west, folder / "mirror.log")
+        assert mirror.stop() == 0
+    finally:
+        mirror.kill()
+
+
+def test_a_new_topic_is_mirrored_from_its_first_record_with_its_settings(scene: _Scene) -> None:
+    _create(scene.east, NewTopic("find-new", 3, 1, {"retention.ms": "7200000", "max.message.bytes": "2000000"}))
+
+    with Load(scene.east.bootstrap_servers, "find-new", 3, per_second=200) as load:
+        _await_partitions(scene.west, "east.find-new", 3)
+        await_growth(scene.west, "east.find-new")
+
+    expect_equal(scene.east, scene.west, copies("find-new", "east.find-new", 3), load.acknowledged, scene.log)
+    chosen = _chosen_settings(scene.west, "east.find-new")
+    assert {name: chosen.get(name) for name in ("retention.ms", "max.message.bytes")} == {
+        "retention.ms": "7200000",
+        "max.message.bytes": "2000000",
+    }
+
+
+def test_new_partitions_of_a_known_topic_are_mirrored_from_their_first_record(scene: _Scene) -> None:
+    _create(scene.east, NewTopic("find-grow", 1, 1))
+    with Load(scene.east.bootstrap_servers, "find-grow", 1, per_second=200) as before:
+        await_growth(scene.west, "east.find-grow")
+
+    with admin_of(scene.east) as admin:
+        assert admin.add_partitions({"find-grow": 4})["find-grow"].status is Status.DONE
+        admin.wait_for_topics({"find-grow": 4})
+    with Load(scene.east.bootstrap_servers, "find-grow", 4, per_second=220) as after:
+        _await_partitions(scene.west, "east.find-grow", 4)
+
+    written = before.acknowledged + after.acknowledged
+    expect_equal(scene.east, scene.west, copies("find-grow", "east.find-grow", 4), written, scene.log)
+    with admin_of(scene.east) as admin:
+        ends = admin.end_offsets([TopicPartition("find-grow", number) for number in range(4)])
+    assert all(end > 0 for end in ends.values())
+
+
+def test_only_chosen_topics_appear_and_copies_are_not_copied_back(scene: _Scene) -> None:
+    unwanted = ["find-my-secret", "find-book.internal", "find-book.replica", "other-topic"]
+    _create(scene.east, *(NewTopic(name, 1, 1) for name in unwanted))
+    _create(scene.east, NewTopic("find-marker", 1, 1))
+    _await_partitions(scene.west, "east.find-marker", 1)
+    _create(scene.west, NewTopic("find-answer", 1, 1))
+    _await_partitions(scene.east, "west.find-answer", 1)  # the way back has seen the copy of the marker too
+
+    assert not {f"east.{name}" for name in unwanted} & _topics(scene.west)
+    assert {name for name in _topics(scene.east) if name.startswith(("west.", "east."))} == {
+        "west.find-first",
+        "west.find-answer",
+    }
+    grown = ("east.east.", "east.west.", "west.east.", "west.west.", "east.mm2-", "west.mm2-", "east.__", "west.__")
+    assert not {name for name in _topics(scene.west) | _topics(scene.east) if name.startswith(grown)}
+
+
+def _create(cluster: EmbeddedCluster, *topics: NewTopic) -> None:
+    with admin_of(cluster) as admin:
+        outcomes = admin.create_topics(topics)
+        assert {outcome.status for outcome in outcomes.values()} == {Status.DONE}
+        admin.wait_for_topics({topic.name: topic.partitions for topic in topics})
+
+
+def _topics(cluster: EmbeddedCluster) -> set[str]:
+    with admin_of(cluster) as admin:
+        return set(admin.topics())
+
+
+def _await_partitions(cluster: EmbeddedCluster, topic: str, count: int) -> None:
+    def are_there() -> bool:
+        with admin_of(cluster) as admin:
+            found = admin.topics().get(topic)
+        return found is not None and found.partitions == count
+
+    wait_until(are_there, f"{count} partitions of {topic}", 60, 0.2)
+
+
+def _chosen_settings(cluster: EmbeddedCluster, topic: str) -> dict[str, str | None]:
+    with admin_of(cluster) as admin:
+        settings = admin.topic_settings([topic])[topic]
+    return {name: item.value for name, item in settings.items() if item.source is SettingSource.TOPIC}
