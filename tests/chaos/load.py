@@ -17,9 +17,10 @@ from heliograph.model import TopicPartition
 class Load:
     """Writes to all partitions of a topic in turn, in a thread, until it is stopped."""
 
-    def __init__(self, servers: str, topic: str, partitions: int, per_second: int) -> None:
+    def __init__(self, servers: str, topic: str, partitions: int, per_second: int, name: str = "record") -> None:
         self._access = Access("load", servers.split(","))
         self._topic = topic
+        self._name = name
         self._partitions = partitions
         self._pause = 1 / 20
         self._per_round = max(1, per_second // 20)
@@ -60,4 +61,4 @@ class Load:
 
     def _record(self, number: int) -> Record:
         now = int(time.time() * 1000)
-        return Record(0, now, str(number).encode(), f"record {number} written at {now}".encode(), (("n", b"1"),))
+        return Record(0, now, str(number).encode(), f"{self._name} {number} written at {now}".encode(), (("n", b"1"),))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
 
-from heliograph.model import Event, EventKind, Position
+from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.errors import ClusterError
+from heliograph.kafka import reading
+from heliograph.model import Event, EventKind, Position, TopicPartition
 from tests.engine.lane_bench import QUICK
 from tests.engine.ward import GOES_ON, Ward
+from tests.waiting import wait_until
+from tests.zoo import raw
+from tests.zoo.stations import Stations
+from tests.zoo.topics import create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
 
@@ -54,6 +64,10 @@ def epoch_of_the_position_ends_before_it(ward: Ward) -> None:
     ward.place(Position(99, 9, str(ward.topic_id()), leader_epoch=0))
 
 
+def source_forgets_the_epoch(ward: Ward) -> None:
+    ward.place(Position(9, 9, str(ward.topic_id()), leader_epoch=50))
+
+
 def shorter_topic_takes_its_place(ward: Ward) -> None:
     ward.delete_topic()
     ward.create_again(range(100, 103))
@@ -65,6 +79,9 @@ def longer_topic_takes_its_place(ward: Ward) -> None:
 
 
 RECREATED = "the topic was deleted and created again; what the old one had from offset 10 on is lost"
+REWRITTEN = (
+    "the source's log was written anew somewhere before offset {}; what had been mirrored is not its own any more"
+)
 SHORTER = Case(
     shorter_topic_takes_its_place, EventKind.RECREATED, (10, NEVER_ENDS), 0, RECREATED, range(100, 103)
 )  # fmt: skip
@@ -80,10 +97,14 @@ TRUNCATION = Case(
     "the source's log was cut back to offset 10; offsets 10 to 99 had been mirrored", range(0),
 )  # fmt: skip
 DIVERGED = replace(TRUNCATION, cause=epoch_of_the_position_ends_before_it)
+RESTORED = Case(
+    source_forgets_the_epoch, EventKind.TRUNCATION, (10, 10), 10, REWRITTEN.format(10), range(0)
+)  # fmt: skip
 WHILE_STOPPED = {
     "retention": RETENTION,
     "truncation": TRUNCATION,
     "diverged": DIVERGED,
+    "restored": RESTORED,
     "shorter": SHORTER,
     "longer": LONGER,
 }
@@ -269,3 +290,83 @@ def assert_no_more_events(ward: Ward, known: int) -> None:
     with ward.lane_walk() as walk:
         walk.until_copied({ward.bad: 7})
     assert len(ward.events()) == known
+
+
+# -- unclean election --------------------------------------------------------------------------------------------------
+
+
+def create_replicated(cluster: EmbeddedCluster, name: str) -> TopicPartition:
+    """A partition that the first broker leads and the second follows; either may lead after any loss."""
+    settings = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "retention.ms": "-1"}
+    topic = NewTopic(name, replica_assignments={0: [1, 2]}, topic_configs=settings)
+    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+        admin.create_topics([topic])
+    await_leader(cluster, name)
+    return TopicPartition(name, 0)
+
+
+def await_leader(cluster: EmbeddedCluster, topic: str) -> None:
+    """Wait until somebody leads the topic's partition, and answers for it."""
+
+    def is_led() -> bool:
+        try:
+            with raw.network(cluster.bootstrap_servers, topic) as (_, network):
+                return bool(reading.list_offsets(network, topic, {0: reading.LATEST}))
+        except ClusterError:
+            return False
+
+    wait_until(is_led, f"a leader of {topic}", seconds=60)
+
+
+@pytest.fixture(scope="module")
+def cut_back(prepared: Stations) -> Iterator[Ward]:
+    """A ward whose bad source partition lost offsets 10 to 19 in an unclean election, and has grown beyond them since.
+
+    The log is longer than the position says, so that only the leader epochs tell.
+    """
+    with running_clusters(ClusterSpec("primary", brokers=2, separate_controller=True)) as [cluster]:
+        first, second = cluster.brokers
+        pairs = {
+            create_replicated(cluster, name): TopicPartition(create_topic(prepared.target, name), 0)
+            for name in (fresh_name("replicated"), fresh_name("replicated"))
+        }
+        ward = Ward(Stations(cluster.bootstrap_servers, prepared.target), pairs, "lane-of-replicated")
+        ward.feed(ward.bad, range(10))
+        ward.feed(ward.well, range(10))
+        second.stop()
+        ward.feed(ward.bad, range(10, 20))
+        ward.copy_all()
+        first.stop()
+        second.start()
+        for source in pairs:
+            await_leader(cluster, source.topic)
+        ward.feed(ward.bad, range(100, 130))
+        yield ward
+
+
+def test_records_lost_in_an_unclean_election_are_told_even_when_the_log_has_grown_beyond_them(cut_back: Ward) -> None:
+    ward = cut_back
+    reason = "the source's log was cut back to offset 10; offsets 10 to 19 had been mirrored"
+    loss = Event(EventKind.TRUNCATION, ward.bad, 10, 20, reason)
+    with ward.lane_walk() as walk:
+        assert walk.until_told(2)[0] == loss
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+    assert (ward.copied(ward.bad), ward.positions()[ward.bad].offset) == (list(range(20)), 19)
+    with ward.lane_walk(GOES_ON) as walk:
+        walk.until_copied({ward.bad: 40})
+    assert ward.copied(ward.bad) == [*range(20), *range(100, 130)]
+    assert [event.kind for event in ward.events()] == [loss.kind, EventKind.SET_ASIDE, loss.kind]
+    assert ward.events()[2] == loss
+
+
+def test_a_position_of_an_epoch_that_the_log_never_had_skips_nothing(cut_back: Ward) -> None:
+    """The source knows epoch 0 up to offset 10 and a later one than 1, so it cannot tell where epoch 1 parted ways."""
+    ward = replace(cut_back, transactional_id="lane-of-another-epoch")
+    told = len(ward.events())
+    ward.pairs[ward.bad] = TopicPartition(create_topic(ward.stations.target, fresh_name("again")), 0)
+    ward.place(Position(4, 4, str(ward.topic_id()), leader_epoch=1))
+    with ward.lane_walk(GOES_ON) as walk:
+        walk.until_copied({ward.bad: 40})
+    assert ward.copied(ward.bad) == [*range(5, 10), *range(100, 130)]
+    assert ward.events()[told:] == [Event(EventKind.TRUNCATION, ward.bad, 5, 5, REWRITTEN.format(5))]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
-import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from heliograph.cli.main import main
 from heliograph.control.status import FlowStatus, Health, PartitionStatus
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.model import TopicPartition
@@ -35,6 +36,12 @@ _FLOW = FlowStatus("a->b", "somebody", _NOW - 1000, 0, 0, [_LEVEL, _BEHIND], [],
 )
 def test_health_follows_from_lag_and_the_last_commit(flow: FlowStatus, health: Health) -> None:
     assert flow.health is health
+
+
+def test_records_that_the_source_has_deleted_are_no_lag() -> None:
+    assert replace(_BEHIND, position=-1).lag_records == 8
+    assert replace(_BEHIND, position=-1, start=6).lag_records == 2
+    assert replace(_BEHIND, position=9).lag_records == 0
 
 
 def test_a_flow_is_as_late_as_its_latest_partition() -> None:
@@ -122,5 +129,8 @@ def _lags(stage: Stage) -> list[dict[str, Any]]:
 
 
 def _heliograph(command: str, stage: Stage, output: str) -> str:
-    arguments = [sys.executable, "-m", "heliograph", command, str(stage.settings), "-o", output]
-    return subprocess.run(arguments, check=True, capture_output=True, text=True, timeout=60).stdout
+    printed = io.StringIO()
+    with redirect_stdout(printed), pytest.raises(SystemExit) as ended:
+        main([command, str(stage.settings), "-o", output])
+    assert not ended.value.code
+    return printed.getvalue()
