@@ -324,7 +324,8 @@ def cut_back(prepared: Stations) -> Iterator[Ward]:
 
     The log is longer than the position says, so that only the leader epochs tell.
     """
-    with running_clusters(ClusterSpec("primary", brokers=2, separate_controller=True)) as [cluster]:
+    settings = {"broker.session.timeout.ms": "2000"}  # so that the death of the leader is soon noticed
+    with running_clusters(ClusterSpec("primary", 2, settings=settings, separate_controller=True)) as [cluster]:
         first, second = cluster.brokers
         pairs = {
             create_replicated(cluster, name): TopicPartition(create_topic(prepared.target, name), 0)
@@ -336,7 +337,7 @@ def cut_back(prepared: Stations) -> Iterator[Ward]:
         second.stop()
         ward.feed(ward.bad, range(10, 20))
         ward.copy_all()
-        first.stop()
+        first.process.kill()
         second.start()
         for source in pairs:
             await_leader(cluster, source.topic)

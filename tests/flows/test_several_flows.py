@@ -84,7 +84,7 @@ def test_a_target_that_dies_holds_up_neither_the_other_flow_nor_the_end(
             spare.brokers[0].process.kill()
             for _ in range(5):
                 await_growth(backup, "hub.half", 10)
-            mirror.stop(30)
+            assert mirror.stop(30) == 0
         finally:
             mirror.kill()
             _bring_back(spare)

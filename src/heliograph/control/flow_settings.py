@@ -9,6 +9,8 @@ from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.sync.topics import ledger_topic, opposite_ledger
 
+_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers in a batch's attributes
+
 
 def flow_settings(flow: FlowConfig) -> FlowSettings:
     """The engine's settings of a flow."""
@@ -37,7 +39,14 @@ def _lane_settings(flow: FlowConfig) -> LaneSettings:
         start=_start(flow),
         goes_on_after_loss=flow.get("on.data.loss") == "continue",
         is_exactly_once=flow.get("exactly.once.source.support") != "disabled",
+        bytes_per_second=float(number(flow, "bandwidth.limit.bytes.per.second")),
+        compression=_compression(flow),
     )
+
+
+def _compression(flow: FlowConfig) -> int | None:
+    name = flow.target.client_settings("producer")["compression.type"]
+    return None if name is None else _CODECS.index(str(name))
 
 
 def _fetch_limits(flow: FlowConfig) -> FetchLimits:

@@ -23,6 +23,14 @@ _SMALL_BATCH_BYTES = 4 * 1024
 _JOINED_BYTES = 128 * 1024
 
 
+@dataclass(frozen=True)
+class CopyRules:
+    """What is not passed on as it is: batches that a mirror of the other direction wrote, and other codecs than asked."""
+
+    is_mirrored: Callable[[int], bool] = lambda _: False
+    codec: int | None = None
+
+
 @dataclass
 class _Sent:
     """A batch that waits to be appended, and what is done on the source when it is."""
@@ -73,14 +81,14 @@ class PartitionCopy:
         outgoing: Outgoing,
         stamp: ProducerStamp,
         target_offset: int = -1,
-        is_mirrored: Callable[[int], bool] = lambda _: False,
+        rules: CopyRules | None = None,
     ) -> None:
         self.assignment = assignment
         self.point = point
         self._target = target
         self._outgoing = outgoing
         self._stamp = stamp
-        self._is_mirrored = is_mirrored
+        self._rules = rules or CopyRules()
         self._aborted = AbortedTransactions()
         self.failure: PartitionFailed | None = None
         self._held = 0
@@ -161,10 +169,10 @@ class PartitionCopy:
             return
         if not batches.is_intact(batch, header):
             raise self._corrupt(header.base_offset)
-        if self._aborted.hides(batch, header) or not header.record_count or self._is_mirrored(header.producer_id):
+        if self._aborted.hides(batch, header) or not header.record_count or self._rules.is_mirrored(header.producer_id):
             self._flush_small(on_done)
             self._skip(header)
-        elif header.base_offset < self.point.offset or not header.can_be_copied or self._is_too_large(len(batch)):
+        elif not self._can_pass(header, len(batch)):
             self._flush_small(on_done)
             self._rebuild(header, records.decode(2, batch))
         elif header.length < _SMALL_BATCH_BYTES:
@@ -214,7 +222,7 @@ class PartitionCopy:
         wanted = [record for record in records.decode(magic, batch) if record.offset >= self.point.offset]
         if wanted:
             self._read_to(wanted[-1].offset + 1, -1)
-            self._send_records(wanted, 0)
+            self._send_records(wanted, self._rules.codec or 0)
 
     def _corrupt(self, offset: int) -> PartitionFailed:
         reason = f"the batch at offset {offset} fails its checksum on the source"
@@ -225,7 +233,7 @@ class PartitionCopy:
         wanted = [record for record in decoded if record.offset >= self.point.offset]
         self._read_to(header.last_offset + 1, header.leader_epoch)
         if wanted:
-            self._send_records(wanted, header.attributes & batches.COMPRESSION_MASK)
+            self._send_records(wanted, self._codec(header))
             self._sent[-1].next_offset = self.point.offset  # past the holes at the end
         else:
             self._skip(header)
@@ -261,6 +269,16 @@ class PartitionCopy:
             self._sent[-1].leader_epoch = header.leader_epoch
         else:
             self._done_to, self._done_epoch = self.point.offset, header.leader_epoch
+
+    def _can_pass(self, header: BatchHeader, size: int) -> bool:
+        """Whether the batch can leave with its records untouched."""
+        if header.base_offset < self.point.offset or not header.can_be_copied or self._is_too_large(size):
+            return False
+        return self._codec(header) == header.attributes & batches.COMPRESSION_MASK
+
+    def _codec(self, header: BatchHeader) -> int:
+        """The codec to write with: the source's, unless another one is forced."""
+        return header.attributes & batches.COMPRESSION_MASK if self._rules.codec is None else self._rules.codec
 
     def _is_too_large(self, size: int) -> bool:
         return size > self.assignment.max_batch_bytes

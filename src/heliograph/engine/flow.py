@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
-from heliograph.engine.settings import FlowSettings
+from heliograph.engine.settings import FlowSettings, LaneSettings
 from heliograph.engine.task import LaneTask
 from heliograph.errors import TakenOver
 from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, TopicPartition
@@ -160,7 +160,8 @@ class FlowDriver:
                 lightest = loads.index(min(loads))
                 lanes[lightest].append(item)
                 loads[lightest] += weights.get(item.source, 0) + 1
-            return [self._task(epoch, number, items).packed() for number, items in enumerate(lanes)]
+            share = self.settings.lane.with_share_of(count)
+            return [self._task(epoch, number, items, share).packed() for number, items in enumerate(lanes)]
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """Count what a lane has committed, and say aloud what else happened."""
@@ -183,7 +184,7 @@ class FlowDriver:
     def _id_prefix(self) -> str:
         return f"heliograph-{self.name}-"
 
-    def _task(self, epoch: int, lane: int, items: Sequence[Assignment]) -> LaneTask:
+    def _task(self, epoch: int, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
         settings, books = self.settings, self._bookkeeping
         sources = {item.source for item in items}
         plan = LanePlan(
@@ -201,4 +202,4 @@ class FlowDriver:
             opposite_ledger=settings.opposite_ledger,
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
         )
-        return LaneTask(epoch, plan, settings.source, settings.target, settings.lane, settings.epoch_seconds)
+        return LaneTask(epoch, plan, settings.source, settings.target, share, settings.epoch_seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import NamedTuple
 
@@ -53,8 +54,12 @@ class Arrival(NamedTuple):
 class SourceBroker:
     """Fetches from one broker: one request at a time, as long as a buffer is free."""
 
-    def __init__(self, connection: Connection, limits: FetchLimits, arrivals: deque[Arrival]) -> None:
+    def __init__(
+        self, connection: Connection, limits: FetchLimits, arrivals: deque[Arrival], bytes_per_second: float = 0.0
+    ) -> None:
         self._connection = connection
+        self._bytes_per_second = bytes_per_second
+        self._not_before = 0.0
         self._arrivals = arrivals
         version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         self.session = FetchSession(version, limits)
@@ -63,8 +68,8 @@ class SourceBroker:
         self._is_busy = False
 
     def fetch(self) -> None:
-        """Ask for more, unless an answer is awaited or not looked at yet, or no buffer is free."""
-        if self._is_busy or not len(self.session):
+        """Ask for more, unless an answer is awaited or not looked at yet, it is too early, or no buffer is free."""
+        if self._is_busy or not len(self.session) or time.monotonic() < self._not_before:
             return
         buffer = next((buffer for buffer in self._buffers if buffer.is_free), None)
         if buffer is None:
@@ -82,6 +87,12 @@ class SourceBroker:
             patience,
         )
 
-    def looked_at(self, buffer: FetchBuffer) -> None:
-        """The response in this buffer has been dealt with: positions have moved, so the next request can be made."""
-        self._is_busy = buffer.is_filling = False
+    def looked_at(self, arrival: Arrival) -> None:
+        """A response has been dealt with: positions have moved, so the next request can be made when it is time."""
+        self._is_busy = arrival.buffer.is_filling = False
+        now = time.monotonic()
+        pause = arrival.result.throttle_ms / 1000  # the broker's wish
+        if self._bytes_per_second:
+            size = sum(len(fetched.records) for fetched in arrival.result.partitions)
+            pause = max(pause, max(self._not_before - now, 0.0) + size / self._bytes_per_second)
+        self._not_before = now + pause

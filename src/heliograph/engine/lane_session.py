@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
-from heliograph.engine.copying import PartitionCopy
+from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Arrival, FetchBuffer, SourceBroker
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
@@ -133,6 +133,7 @@ class LaneSession:
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         fresh = [item.source for item in wanted if item.source not in known]
         starts = self._first_offsets(fresh)
+        rules = CopyRules(self._provenance.is_mirrored, self._settings.compression)
         for item in wanted:
             position = known.get(item.source)
             offset = starts[item.source] if position is None else position.offset + 1
@@ -141,8 +142,7 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            stamp, is_mirrored = self._producer.stamp, self._provenance.is_mirrored
-            copy = PartitionCopy(item, point, target, self._outgoing, stamp, target_offset, is_mirrored)
+            copy = PartitionCopy(item, point, target, self._outgoing, self._producer.stamp, target_offset, rules)
             self._copies[item.source] = copy
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
@@ -168,7 +168,9 @@ class LaneSession:
         point.leader_epoch = leader.epoch
         if leader.broker_id not in self._brokers:
             connection = self._source.connection(leader.broker_id)
-            self._brokers[leader.broker_id] = SourceBroker(connection, self._settings.limits, self._arrivals)
+            self._brokers[leader.broker_id] = SourceBroker(
+                connection, self._settings.limits, self._arrivals, self._settings.bytes_per_second
+            )
         self._brokers[leader.broker_id].session.add(point)
 
     # -- step 4 --------------------------------------------------------------------------------------------------
@@ -197,9 +199,9 @@ class LaneSession:
     def _look_at_arrivals(self) -> None:
         """Here and not where responses come in: looking at them may need answers from brokers."""
         while self._arrivals:
-            broker, result, buffer = self._arrivals.popleft()
-            self._look_at(broker, result, buffer)
-            broker.looked_at(buffer)
+            arrival = self._arrivals.popleft()
+            self._look_at(*arrival)
+            arrival.broker.looked_at(arrival)
 
     def _look_at(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
         if result.error_code in _SESSION_LOST:

@@ -48,7 +48,8 @@ def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | 
             f"the topic was deleted and created again; what the old one had from offset {point.offset} on is lost",
         )  # fmt: skip
     if suspicion.diverged_at is not None:
-        return _truncation(point, suspicion.diverged_at)
+        is_known = suspicion.diverged_at < point.offset
+        return _truncation(point, suspicion.diverged_at) if is_known else _rewritten(point)
     if point.offset > end:
         return _truncation(point, end)
     if point.offset < first:
@@ -56,6 +57,8 @@ def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | 
             EventKind.RETENTION, point.offset, first, first,
             f"offsets {point.offset} to {first - 1} were deleted on the source before they were mirrored",
         )  # fmt: skip
+    if point.last_fetched_epoch > source.leader(*where).epoch:
+        return _rewritten(point)
     return None
 
 
@@ -69,6 +72,13 @@ def why_missing(error_code: int) -> str:
 def _truncation(point: FetchPoint, end: int) -> Loss:
     reason = f"the source's log was cut back to offset {end}; offsets {end} to {point.offset - 1} had been mirrored"
     return Loss(EventKind.TRUNCATION, end, point.offset, end, reason)
+
+
+def _rewritten(point: FetchPoint) -> Loss:
+    """The source does not know the epoch that was read last, and so cannot tell where its log parted ways."""
+    what = "what had been mirrored is not its own any more"
+    reason = f"the source's log was written anew somewhere before offset {point.offset}; {what}"
+    return Loss(EventKind.TRUNCATION, point.offset, point.offset, point.offset, reason)
 
 
 def _bounds(source: Network, where: TopicPartition) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class Outgoing:
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, int] = {}
         self.queued_bytes = 0
-        self.throttle_ms = 0
+        self._not_before: dict[int, float] = {}
 
     def partition(self, name: TopicPartition) -> TargetPartition:
         """The state of one target partition."""
@@ -85,7 +86,10 @@ class Outgoing:
 
     def pump(self) -> None:
         """Send what the brokers may take now."""
+        now = time.monotonic()
         for broker_id in list(self._ready):
+            if now < self._not_before.get(broker_id, 0.0):
+                continue
             while self._ready.get(broker_id) and self._in_flight.get(broker_id, 0) < _MAX_IN_FLIGHT:
                 self._send_request(broker_id)
 
@@ -142,7 +146,9 @@ class Outgoing:
         if not self._in_flight[broker_id]:
             del self._in_flight[broker_id]
         self.queued_bytes -= size
-        appended, self.throttle_ms = producing.decode(answer)
+        appended, throttle_ms = producing.decode(answer)
+        if throttle_ms:
+            self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
         for item in appended:
             self._check(item)
             callbacks[TopicPartition(item.topic, item.partition)](item.base_offset)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST
+
+_SMALLEST_FETCH = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,17 @@ class LaneSettings:
     start: int = EARLIEST  # where partitions without a position begin: earliest, latest, or a time in ms
     goes_on_after_loss: bool = False
     is_exactly_once: bool = True
+    bytes_per_second: float = 0.0  # of one lane; 0: as fast as it goes
+    compression: int | None = None  # the codec to write with; None: that of the source
+
+    def with_share_of(self, lanes: int) -> LaneSettings:
+        """The same settings for one of so many lanes, which share the flow's bandwidth."""
+        if not self.bytes_per_second:
+            return self
+        rate = self.bytes_per_second / lanes
+        # Small fetches make an even flow instead of bursts and pauses.
+        limits = replace(self.limits, max_bytes=max(_SMALLEST_FETCH, min(self.limits.max_bytes, int(rate / 8))))
+        return replace(self, bytes_per_second=rate, limits=limits)
 
 
 @dataclass(frozen=True)
