@@ -7,7 +7,9 @@ of those processes start before the first record flows.
 
 from __future__ import annotations
 
+import os
 import secrets
+import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -79,7 +81,7 @@ class ControlServer:
         with self._lock:
             for lanes in self._lanes.values():
                 for lane in lanes:
-                    lane.close()
+                    _hang_up(lane)
 
     def _accept(self) -> None:
         while True:
@@ -119,6 +121,12 @@ class ControlServer:
         finally:
             with self._lock:
                 self._lanes[flow_name].discard(connection)
+
+
+def _hang_up(connection: Connection) -> None:
+    """End a connection that another thread is reading from: closing alone would wait for that thread."""
+    with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def _answer(flow: FlowControl, epoch: int) -> Sequence[bytes] | Exception:
@@ -175,5 +183,5 @@ class LaneLine:
 def _connect(address: ControlAddress) -> Connection:
     try:
         return Client((address.host, address.port), authkey=address.key)
-    except (OSError, EOFError) as error:
-        raise DriverGone("the driver of this lane has ended") from error
+    except (OSError, EOFError, AuthenticationError) as error:
+        raise DriverGone("the driver of this lane has ended, or is not ours") from error

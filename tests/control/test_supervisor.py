@@ -1,0 +1,76 @@
+"""The supervisor starts a process again when it dies, and ends with it when it ends in good order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import wait_until
+
+_SUPERVISE = """
+import sys
+from heliograph.control.supervisor import Supervisor
+sys.exit(Supervisor([sys.executable, "-c", sys.argv[1], sys.argv[2]]).run())
+"""
+_DIES_TWICE = """
+import os, pathlib, signal, sys
+starts = pathlib.Path(sys.argv[1]); starts.write_text(starts.read_text() + "x")
+if len(starts.read_text()) < 3:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+_ENDS_WITH = "import pathlib, sys; p = pathlib.Path(sys.argv[1]); p.write_text(p.read_text() + 'x'); sys.exit({code})"
+_WAITS_FOR_TERM = """
+import pathlib, signal, sys
+from heliograph.control.supervisor import watch_lifeline
+starts = pathlib.Path(sys.argv[1])
+signal.signal(signal.SIGTERM, lambda *_: (starts.write_text("terminated"), sys.exit(0)))
+gone = watch_lifeline()
+starts.write_text("ready")
+while not gone.wait(0.05):
+    pass
+starts.write_text("orphaned")
+"""
+
+
+@pytest.fixture
+def starts(tmp_path: Path) -> Path:
+    """Where the supervised program leaves its traces."""
+    path = tmp_path / "starts"
+    path.write_text("")
+    return path
+
+
+def _supervise(program: str, starts: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", _SUPERVISE, program, str(starts)], stderr=subprocess.DEVNULL)
+
+
+def test_a_killed_process_is_started_again(starts: Path) -> None:
+    assert _supervise(_DIES_TWICE, starts).wait(30) == 0
+    assert starts.read_text() == "xxx"
+
+
+@pytest.mark.parametrize("code", [0, 2, 3])
+def test_codes_that_a_new_attempt_would_not_change_are_final(starts: Path, code: int) -> None:
+    assert _supervise(_ENDS_WITH.format(code=code), starts).wait(30) == code
+    assert starts.read_text() == "x"
+
+
+def test_sigterm_is_passed_on_and_ends_it(starts: Path) -> None:
+    supervisor = _supervise(_WAITS_FOR_TERM, starts)
+    wait_until(lambda: starts.read_text() == "ready", "the process to start")
+    supervisor.send_signal(signal.SIGTERM)
+    assert supervisor.wait(30) == 0
+    assert starts.read_text() == "terminated"
+
+
+def test_the_process_notices_that_its_supervisor_was_killed(starts: Path) -> None:
+    supervisor = _supervise(_WAITS_FOR_TERM, starts)
+    wait_until(lambda: starts.read_text() == "ready", "the process to start")
+    os.kill(supervisor.pid, signal.SIGKILL)
+    supervisor.wait()
+    wait_until(lambda: starts.read_text() == "orphaned", "the process to notice")
