@@ -25,7 +25,7 @@ _JOINED_BYTES = 128 * 1024
 
 @dataclass(frozen=True)
 class CopyRules:
-    """What is not passed on as it is: what a mirror of the other direction wrote, and other codecs than a forced one."""
+    """What is not passed on as it is: what a mirror of the other direction wrote, and all that has another codec."""
 
     is_mirrored: Callable[[int], bool] = lambda _: False
     codec: int | None = None

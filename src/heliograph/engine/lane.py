@@ -33,12 +33,13 @@ class Lane:
         self._should_end = should_end
         self._on_trouble = on_trouble
         self._set_aside: dict[TopicPartition, str] = {}
+        self._told = dict(plan.set_aside)
 
     def run(self) -> Iterator[LedgerEntry]:
         """Copy until the epoch ends; yields one entry per committed transaction."""
         backoff = _FIRST_BACKOFF
         while not self._should_end():
-            session = LaneSession(self._plan, *self._access, self._settings, self._set_aside)
+            session = LaneSession(self._plan, *self._access, self._settings, self._set_aside, self._told)
             try:
                 session.start()
                 for entry in session.copy(self._should_end):

@@ -57,10 +57,12 @@ class LaneSession:
         target: Access,
         settings: LaneSettings,
         set_aside: dict[TopicPartition, str],
+        told: dict[TopicPartition, str],
     ) -> None:
         self._plan = plan
         self._settings = settings
         self._set_aside = set_aside
+        self._told = told  # what the ledger says of partitions that are set aside
         self._loop = Loop()
         self._source = Network(self._loop, source)
         self._target = Network(self._loop, target)
@@ -265,6 +267,7 @@ class LaneSession:
         reached("bookkeeping-written")
         self._producer.end(commit=True)
         reached("committed")
+        self._told.update({event.source: event.reason for event in entry.events if event.kind is EventKind.SET_ASIDE})
         self._began = time.monotonic() if self._touched else None
         if finished or entry.events:
             yield entry
@@ -330,7 +333,7 @@ class LaneSession:
         event = Event(loss.kind, where, loss.from_offset, loss.to_offset, loss.reason)
         if not self._settings.goes_on_after_loss:
             advice = f"{loss.reason}; on.data.loss = continue goes on at offset {loss.resume_at}"
-            if self._plan.set_aside.get(where) != advice:
+            if self._told.get(where) != advice:
                 self._events.append(event)
             self._put_aside(where, advice)
             return
@@ -351,7 +354,7 @@ class LaneSession:
         self._tell_set_aside(where, reason, {})
 
     def _tell_set_aside(self, where: TopicPartition, reason: str, known: dict[TopicPartition, Position]) -> None:
-        if self._plan.set_aside.get(where) == reason:
+        if self._told.get(where) == reason:
             return
         copy = self._copies.get(where)
         offset = copy.point.offset if copy else known[where].offset + 1 if where in known else -1

@@ -20,7 +20,8 @@ _LARGEST_SEQUENCE = 0x7FFFFFFF
 _ALL_REPLICAS = -1
 # Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
 # the topic, timestamp out of range, invalid record.
-_CONCERNS_PARTITION = {10, 18, 29, 32, 87}
+_INVALID_TIMESTAMP = 32
+_CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
 
 OnAppended = Callable[[int], None]
 
@@ -157,7 +158,9 @@ class Outgoing:
         if not item.error_code:
             return
         where = TopicPartition(item.topic, item.partition)
-        reason = f"{error_name(item.error_code)} {item.message}".strip()
+        # With a refused timestamp the broker tells the time; a reason that changes would be news with every attempt.
+        message = "" if item.error_code == _INVALID_TIMESTAMP else item.message
+        reason = f"{error_name(item.error_code)} {message}".strip()
         if item.error_code in _CONCERNS_PARTITION and where in self._sources:
             raise PartitionFailed(self._sources[where], f"the target refuses it: {reason}")
         raise BrokerRefused(f"{self._network.access.alias} {where}", item.error_code, reason)
