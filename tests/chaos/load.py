@@ -42,17 +42,18 @@ class Load:
 
     def _run(self) -> None:
         """An unknown outcome on a broken connection may leave a record twice on the source: both copies count there."""
-        number = 0
+        number = rounds = 0
         while not self._stopping.is_set():
             loop = Loop()
             try:
                 network = Network(loop, self._access)
                 network.refresh([self._topic])
                 while not self._stopping.wait(self._pause):
-                    where = TopicPartition(self._topic, number % self._partitions)
+                    where = TopicPartition(self._topic, rounds % self._partitions)
                     count = self._per_round
                     writing.append(loop, network, where, [self._record(number + i) for i in range(count)])
                     number += count
+                    rounds += 1
                     self.acknowledged += count
             except ClusterError:
                 self._stopping.wait(0.2)

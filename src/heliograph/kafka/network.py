@@ -16,7 +16,8 @@ from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.patience import Patience
 
 GROUP, TRANSACTION = 0, 1
-LEADER_CHANGES = {3, 5, 6}  # unknown topic, leader not available, not leader: what a moving partition answers
+# What a moving partition answers: unknown topic, leader not available, not leader, offset not known after an election.
+LEADER_CHANGES = {3, 5, 6, 78}
 _COORDINATOR_NOT_AVAILABLE = 15
 
 
