@@ -51,7 +51,7 @@ class Row:
 
 @dataclass
 class Bench:
-    """One run: clusters are new for every measurement, so that no rival finds a warmed-up broker."""
+    """One run: clusters are new for every measurement, and brokers have seen the same data before it begins."""
 
     rounds: int
     folder: Path
@@ -125,6 +125,7 @@ class Bench:
     def _catch_up_once(self, workload: Workload, name: str, lanes: int, exactly_once: bool = True) -> CatchUp:
         with self._clusters() as (source, target):
             workload.prepare(source, self.folder)
+            workload.warm_up(target, self.folder)
             gigabytes = log_gigabytes(source, workload.topic)
             rival = self._rival(name, source, target, workload.topic, lanes, workload.codec, exactly_once)
             return catch_up(rival, target, f"primary.{workload.topic}", workload.records, gigabytes)
@@ -186,8 +187,8 @@ def _markdown(bench: Bench, command: str) -> str:
         "",
         f"{time.strftime('%Y-%m-%d')}, {psutil.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} "
         f"{platform.release()}, Python {platform.python_version()}, Kafka and MirrorMaker 2 {kafka_version()}. "
-        f"Medians of {bench.rounds}. Both brokers and the mirror share the cores. MirrorMaker 2: 4 tasks, large "
-        "fetches and batches, the data's codec, no transactions; Heliograph: 2 lanes, exactly once.",
+        f"Medians of {bench.rounds}. Both brokers, warmed up, and the mirror share the cores. MirrorMaker 2: 4 tasks, "
+        "large fetches and batches, the data's codec, no transactions; Heliograph: 2 lanes, exactly once.",
         "",
         f"Command: `{command}`",
         "",

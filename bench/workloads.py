@@ -31,17 +31,24 @@ class Workload:
 
     def prepare(self, source: EmbeddedCluster, folder: Path) -> None:
         """Create the topic and fill it."""
-        with Admin(Access(source.alias, [source.bootstrap_servers])) as admin:
-            admin.create_topics([NewTopic(self.topic, self.partitions, 1, {})])
+        self._produce(source, self.topic, self.records, folder)
+
+    def warm_up(self, target: EmbeddedCluster, folder: Path) -> None:
+        """Let the target's broker handle some of the same data: one that has just started is several times slower."""
+        self._produce(target, "warm-up", self.records // 2, folder)
+
+    def _produce(self, cluster: EmbeddedCluster, topic: str, records: int, folder: Path) -> None:
+        with Admin(Access(cluster.alias, [cluster.bootstrap_servers])) as admin:
+            admin.create_topics([NewTopic(topic, self.partitions, 1, {})])
         payload = _payload(folder / f"{self.letter}.payload", self.record_bytes)
         properties = [
-            f"bootstrap.servers={source.bootstrap_servers}", f"compression.type={self.codec}",
+            f"bootstrap.servers={cluster.bootstrap_servers}", f"compression.type={self.codec}",
             f"batch.size={self.batch_bytes}", f"linger.ms={0 if self.batch_bytes == 1 else 50}",
             "buffer.memory=134217728", "max.in.flight.requests.per.connection=5",
         ]  # fmt: skip
         command = [
             str(ensure_java()), "-Xmx1g", "-cp", f"{fetch_jars()}/*", "org.apache.kafka.tools.ProducerPerformance",
-            "--topic", self.topic, "--num-records", str(self.records), "--throughput", "-1",
+            "--topic", topic, "--num-records", str(records), "--throughput", "-1",
             "--payload-file", str(payload), "--producer-props", *properties,
         ]  # fmt: skip
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
