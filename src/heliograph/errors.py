@@ -12,7 +12,7 @@ HeliographError           1  something failed while running
 │   ├── BrokerRefused        the broker answered with an error code
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
 │   └── Fenced               a newer producer has taken our transactional id
-│       └── TakenOver        the flow belongs to another mirror now
+│       └── TakenOver     5  the flow belongs to another mirror now
 ├── DriverGone            1  a lane has lost the process that planned it
 ├── EngineFailed          1  Spark has ended under us
 └── DifferenceFound       4  source and target differ
@@ -109,8 +109,9 @@ class Fenced(ClusterError):
 
 
 class TakenOver(Fenced):
-    """A newer mirror owns the flow; this one must stop."""
+    """A newer mirror owns the flow; this one must stop, and not be started again by itself."""
 
+    exit_code = 5
     retriable = False
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.fault_points import POINTS
+from heliograph.errors import TakenOver
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import Stage
 from tests.waiting import wait_until
@@ -92,7 +93,7 @@ def test_a_frozen_mirror_that_wakes_up_beside_a_new_one(
             stage.await_progress(90)
             for process in reversed(frozen):
                 process.send_signal(signal.SIGCONT)
-            assert old.wait(60) != 0
+            assert old.wait(60) == TakenOver.exit_code
             stage.await_progress()
         stage.expect_equal(load.acknowledged)
         assert "belongs to" in stage.log.read_text(errors="replace")

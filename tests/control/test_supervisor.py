@@ -54,7 +54,7 @@ def test_a_killed_process_is_started_again(starts: Path) -> None:
     assert starts.read_text() == "xxx"
 
 
-@pytest.mark.parametrize("code", [0, 2, 3])
+@pytest.mark.parametrize("code", [0, 2, 3, 5])
 def test_codes_that_a_new_attempt_would_not_change_are_final(starts: Path, code: int) -> None:
     assert _supervise(_ENDS_WITH.format(code=code), starts).wait(30) == code
     assert starts.read_text() == "x"

@@ -15,6 +15,8 @@ import threading
 import time
 from collections.abc import Sequence
 
+from heliograph.errors import ConfigError, StartError, TakenOver
+
 log = logging.getLogger(__name__)
 
 LIFELINE = "HELIOGRAPH_LIFELINE"
@@ -22,7 +24,8 @@ LIFELINE = "HELIOGRAPH_LIFELINE"
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _LONG_ENOUGH = 60.0
-_FINAL_CODES = {0, 2, 3}  # done, configuration, could not start: a new attempt would end the same
+# Done, wrong configuration, could not start, taken over by another mirror: a new attempt would be no help, or a fight.
+_FINAL_CODES = {0, ConfigError.exit_code, StartError.exit_code, TakenOver.exit_code}
 
 
 class Supervisor:
