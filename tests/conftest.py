@@ -16,7 +16,10 @@ def cluster_pair() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Two clusters of one broker each. They are shared: a test uses topic names of its own."""
     from heliograph.embedded.cluster import ClusterSpec, running_clusters
 
-    with running_clusters(ClusterSpec("primary"), ClusterSpec("backup")) as (primary, backup):
+    # Many tests fetch: with the usual thousand sessions the broker would refuse to remember those of later ones.
+    settings = {"max.incremental.fetch.session.cache.slots": "100000"}
+    specs = [ClusterSpec(alias, settings=settings) for alias in ("primary", "backup")]
+    with running_clusters(*specs) as (primary, backup):
         yield primary, backup
 
 

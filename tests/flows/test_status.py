@@ -125,7 +125,8 @@ def _flow(stage: Stage) -> dict[str, Any]:
 
 
 def _lags(stage: Stage) -> list[dict[str, Any]]:
-    return list(json.loads(_heliograph("lag", stage, "json")))
+    rows = json.loads(_heliograph("lag", stage, "json"))
+    return [row for row in rows if row["topic"] == stage.topic]  # not heartbeats, which other tests may have left
 
 
 def _heliograph(command: str, stage: Stage, output: str) -> str:

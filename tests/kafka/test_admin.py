@@ -176,14 +176,14 @@ def test_settings_tell_where_they_come_from(admin: Admin) -> None:
 
 
 def test_altering_leaves_other_settings_alone(admin: Admin) -> None:
-    admin.create_topic(NewTopic("admin-altered", 1, 1, {"retention.ms": "1000", "segment.ms": "2000"}))
-    changes = {"admin-altered": {"retention.ms": "5", "flush.ms": "7"}, "admin-nowhere": {"flush.ms": "7"}}
+    admin.create_topic(NewTopic("admin-altered", 1, 1, {"max.message.bytes": "100000", "segment.ms": "2000"}))
+    changes = {"admin-altered": {"max.message.bytes": "50000", "flush.ms": "7"}, "admin-nowhere": {"flush.ms": "7"}}
     outcomes = admin.alter_topic_settings(changes)
     assert outcomes["admin-altered"].status is Status.DONE
     assert outcomes["admin-nowhere"].status is Status.REFUSED
-    admin.alter_topic_settings({"admin-altered": {"retention.ms": None}})
+    admin.alter_topic_settings({"admin-altered": {"max.message.bytes": None}})
     settings = admin.topic_settings(["admin-altered"])["admin-altered"]
-    assert settings["retention.ms"].is_default
+    assert settings["max.message.bytes"].is_default
     assert (settings["segment.ms"].value, settings["flush.ms"].value) == ("2000", "7")
 
 

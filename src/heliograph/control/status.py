@@ -200,7 +200,7 @@ def _ages(
         version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         limits = FetchLimits(max_wait_ms=100, max_bytes=1 << 20, partition_max_bytes=1024)
         for where in members:
-            session = FetchSession(version, limits)
+            session = FetchSession(version, limits, is_remembered=False)
             session.add(FetchPoint(where.topic, network.topic_id(where.topic), where.partition, starts[where]))
             for fetched in reading.fetch_once(loop, connection, session).partitions:
                 for magic, batch in batches.split(fetched.records):

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from heliograph.engine.control import ControlServer
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
-from heliograph.engine.source import FORMAT, MirrorSource
+from heliograph.engine.source import MirrorSource
 from heliograph.errors import ClusterError, EngineFailed, HeliographError, StartError, TakenOver
 
 log = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ class Mirror:
         self._flows = flows
         self._spark_settings = spark_settings
         self._refresh_seconds = refresh_seconds
+        self._formats = {flow.name: f"heliograph_{number}" for number, flow in enumerate(flows)}
         self._control = ControlServer()
         for flow in flows:
             self._control.add_flow(flow.name, flow)
@@ -54,7 +55,10 @@ class Mirror:
         lanes = sum(flow.settings.max_lanes for flow in self._flows)
         try:
             self._spark = start_session(lanes, self._spark_settings, self._folder / "spark.log")
-            self._spark.dataSource.register(MirrorSource.bound_to(self._control.address))
+            # One registration for each flow: Spark changes a registered source's environment while it starts a query,
+            # and two queries that share it can garble each other's tasks.
+            for format_name in self._formats.values():
+                self._spark.dataSource.register(MirrorSource.bound_to(self._control.address, format_name))
         except (PySparkException, Py4JError, OSError) as error:
             self._stopping.set()
             raise StartError(f"Spark does not start: {_first_line(error)}; its log is in {self._folder}") from error
@@ -126,7 +130,7 @@ class Mirror:
             raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
 
     def _start_query(self, flow: FlowDriver, spark: SparkSession) -> StreamingQuery:
-        rows = spark.readStream.format(FORMAT).option("flow", flow.name).load()
+        rows = spark.readStream.format(self._formats[flow.name]).option("flow", flow.name).load()
         folder = tempfile.mkdtemp(prefix="epochs-", dir=self._folder)
         # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
         return rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop").start()

@@ -11,7 +11,6 @@ from pyspark.sql.types import StructType
 
 from heliograph.engine.control import ControlAddress, LaneLine, ask_epoch, ask_tasks
 
-FORMAT = "heliograph"
 SCHEMA = (
     "flow string, lane int, written_at_ms long, topic string, partition int, records long, bytes long, last_offset long"
 )
@@ -23,16 +22,17 @@ class MirrorSource(DataSource):
     """Reads epochs of one flow. `bound_to` makes the class that is registered with Spark."""
 
     address: ClassVar[ControlAddress]
+    format_name: ClassVar[str]
 
     @classmethod
-    def bound_to(cls, address: ControlAddress) -> type[MirrorSource]:
+    def bound_to(cls, address: ControlAddress, format_name: str) -> type[MirrorSource]:
         """A source whose lanes call this address. The class is pickled, so the key shows in no plan and no log."""
-        return type("BoundMirrorSource", (cls,), {"address": address})
+        return type("BoundMirrorSource", (cls,), {"address": address, "format_name": format_name})
 
     @classmethod
     def name(cls) -> str:
         """The name for `readStream.format`."""
-        return FORMAT
+        return cls.format_name
 
     def schema(self) -> str:
         """One row for each source partition that a transaction touched."""

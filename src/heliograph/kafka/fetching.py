@@ -24,6 +24,7 @@ _ABORTED = struct.Struct(">qq")
 _EPOCH_END = struct.Struct(">iq")
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+_NO_SESSION = -1
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,9 @@ class FetchResult:
 class FetchSession:
     """All partitions that one lane reads from one broker."""
 
-    def __init__(self, version: int, limits: FetchLimits) -> None:
+    def __init__(self, version: int, limits: FetchLimits, is_remembered: bool = True) -> None:
         self.version = version
+        self._is_remembered = is_remembered  # brokers have room for few sessions: short reads do without
         self._limits = limits
         self._by_id = version >= _TOPIC_ID_VERSION
         self._points: dict[tuple[bytes, int], FetchPoint] = {}
@@ -122,7 +124,7 @@ class FetchSession:
         pieces = [] if self.version >= 15 else [b"\xff\xff\xff\xff"]  # we are no replica
         pieces.append(_HEAD.pack(
             limits.max_wait_ms, limits.min_bytes, limits.max_bytes, limits.isolation,
-            self._session_id, self._session_epoch,
+            self._session_id, self._session_epoch if self._is_remembered else _NO_SESSION,
         ))  # fmt: skip
         pieces.append(self._encode_points(self._changed))
         pieces.append(self._encode_forgotten())

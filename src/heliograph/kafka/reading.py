@@ -91,7 +91,7 @@ class _Reader:
         version = self._connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         if any(point.topic_id == UUID(int=0) for point in points):
             version = fetching.LOWEST_VERSION
-        self._session = FetchSession(version, FetchLimits(max_wait_ms=100))
+        self._session = FetchSession(version, FetchLimits(max_wait_ms=100), is_remembered=False)
         self._points = points
         self._aborted = {point.partition: AbortedTransactions() for point in points}
         for point in points:
