@@ -22,6 +22,7 @@ from heliograph.demo.producer import OrderProducer
 from heliograph.demo.view import DemoView, TopicState
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.jars import fetch_jars, kafka_version
+from heliograph.engine.class_archive import is_ready
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
@@ -121,7 +122,8 @@ class Demonstration:
         producer = OrderProducer(flow.settings.source, self._orders_per_second)
         addresses = {cluster.alias: cluster.bootstrap_servers for cluster in clusters}
         view = DemoView(addresses, str(folder))
-        self._console.print("starting the mirror on Spark …")
+        first_use = "" if is_ready() else " (first use: preparing it for quick starts takes half a minute more)"
+        self._console.print(f"starting the mirror on Spark{first_use} …")
         mirror = assembly.start()
         try:
             producer.start()

@@ -34,6 +34,11 @@ def archive_option() -> str:
     return f"-XX:SharedArchiveFile={archive}" if archive.exists() else ""
 
 
+def is_ready() -> bool:
+    """Whether the archive is there, so that the next start is a quick one."""
+    return _path().exists()
+
+
 def _path() -> Path:
     import pyspark
 
