@@ -1,7 +1,7 @@
 """An archive of the classes that Spark loads at its start, so that the JVM need not load them one by one each time.
 
-Made once for each version of Java and Spark by a short run of the same kind of query (about 15 s), kept in the cache;
-it cuts the start of Spark from about 8 s to 3 s on two cores.
+Made once for each environment and version of Java by a short run of the same kind of query (about 25 s); it cuts the
+start of Spark from about 8 s to 3 s on two cores.
 """
 
 from __future__ import annotations
@@ -40,13 +40,15 @@ def is_ready() -> bool:
 
 
 def _path() -> Path:
+    """Beside the environment's own files where we may write: an archive fits only the jars it was made with."""
     import pyspark
 
-    return cache_folder() / f"spark-{pyspark.__version__}-java-{java_version()}.jsa"
+    folder = Path(sys.prefix) if os.access(sys.prefix, os.W_OK) else cache_folder()
+    return folder / f"spark-{pyspark.__version__}-java-{java_version()}.jsa"
 
 
 def _make(archive: Path) -> None:
-    log.info("first use: preparing Spark for quick starts (about 15 s, once)")
+    log.info("first use: preparing Spark for quick starts (about 25 s, once)")
     archive.parent.mkdir(parents=True, exist_ok=True)
     unfinished = archive.with_suffix(f".{os.getpid()}")
     command = [sys.executable, "-m", "heliograph.engine.class_archive", str(unfinished)]
