@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,8 +114,3 @@ class RealMirrorMaker2:
     def usage(self) -> Usage:
         """Its JVM."""
         return self._tree.usage()
-
-
-def now() -> float:
-    """Seconds on a clock that never jumps."""
-    return time.monotonic()

@@ -54,7 +54,6 @@ class Outgoing:
         self._partitions: dict[TopicPartition, TargetPartition] = {}
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, int] = {}
-        self.queued_bytes = 0
         self._not_before: dict[int, float] = {}
 
     def partition(self, name: TopicPartition) -> TargetPartition:
@@ -69,7 +68,6 @@ class Outgoing:
         """Queue a batch; the callback gets its base offset on the target."""
         target.queue.append((data, on_appended))
         self._ready.setdefault(target.broker_id, {})[target.name] = target
-        self.queued_bytes += len(data)
 
     @property
     def is_idle(self) -> bool:
@@ -101,9 +99,7 @@ class Outgoing:
             by_broker.setdefault(target.broker_id, []).append(target)
         for broker_id, targets in by_broker.items():
             batches = [Batch(*target.name, chosen[target]) for target in targets]
-            size = sum(len(batch.data) for batch in batches)
-            self.queued_bytes += size
-            self._submit(broker_id, batches, {target.name: lambda _: None for target in targets}, size)
+            self._submit(broker_id, batches, {target.name: lambda _: None for target in targets})
 
     def _send_request(self, broker_id: int) -> None:
         ready = self._ready[broker_id]
@@ -122,11 +118,9 @@ class Outgoing:
                 ready[name] = target  # to the back: every partition gets its turn
         if not ready:
             del self._ready[broker_id]
-        self._submit(broker_id, chosen, callbacks, size)
+        self._submit(broker_id, chosen, callbacks)
 
-    def _submit(
-        self, broker_id: int, chosen: Sequence[Batch], callbacks: dict[TopicPartition, OnAppended], size: int
-    ) -> None:
+    def _submit(self, broker_id: int, chosen: Sequence[Batch], callbacks: dict[TopicPartition, OnAppended]) -> None:
         connection = self._network.connection(broker_id)
         self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
         version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
@@ -137,16 +131,13 @@ class Outgoing:
             version,
             True,
             body,
-            lambda answer: self._answered(broker_id, answer, callbacks, size),
+            lambda answer: self._answered(broker_id, answer, callbacks),
         )
 
-    def _answered(
-        self, broker_id: int, answer: memoryview, callbacks: dict[TopicPartition, OnAppended], size: int
-    ) -> None:
+    def _answered(self, broker_id: int, answer: memoryview, callbacks: dict[TopicPartition, OnAppended]) -> None:
         self._in_flight[broker_id] -= 1
         if not self._in_flight[broker_id]:
             del self._in_flight[broker_id]
-        self.queued_bytes -= size
         appended, throttle_ms = producing.decode(answer)
         if throttle_ms:
             self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000

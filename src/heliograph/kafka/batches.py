@@ -72,14 +72,6 @@ class BatchHeader(NamedTuple):
         )
 
 
-class OldFormatBatch(NamedTuple):
-    """A message set of format 0 or 1, which is decoded as a whole."""
-
-    base_offset: int
-    magic: int
-    data: memoryview
-
-
 def read_header(batch: memoryview) -> BatchHeader:
     """The header of a format 2 batch."""
     return BatchHeader._make(_HEADER.unpack_from(batch))
@@ -124,10 +116,7 @@ def restamp(batch: memoryview, header: BatchHeader, stamp: ProducerStamp, sequen
 def control_type(batch: memoryview) -> int:
     """What a transaction marker says: 0 abort, 1 commit."""
     # A control record: length, attributes, timestamp delta, offset delta (varints), key length, then version and type.
-    position = HEADER_SIZE
-    for _ in range(1):
-        position = _skip_varint(batch, position)
-    position += 1
+    position = _skip_varint(batch, HEADER_SIZE) + 1
     for _ in range(3):
         position = _skip_varint(batch, position)
     return int.from_bytes(batch[position + 2 : position + 4], "big")

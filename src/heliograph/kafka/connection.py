@@ -51,7 +51,6 @@ class Connection:
         self._loop = loop
         self._access = access
         self._versions: dict[int, tuple[int, int]] = {}
-        self.features: dict[str, int] = {}
         self._correlation_id = 0
         self._pending: deque[_Pending] = deque()
         self._outbox: deque[memoryview] = deque()
@@ -91,7 +90,6 @@ class Connection:
             ApiVersionsRequest(client_software_name="heliograph", client_software_version="0"), version=3
         )
         self._versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
-        self.features = {item.name: item.max_version_level for item in answer.finalized_features or []}
         mechanism = self._access.sasl(host)
         if mechanism is not None:
             self._log_in(mechanism)
@@ -174,11 +172,6 @@ class Connection:
         self._outbox.append(memoryview(size.to_bytes(4, "big") + header))
         self._outbox.extend(memoryview(piece) for piece in body)
         self.flush()
-
-    @property
-    def in_flight(self) -> int:
-        """How many requests wait for an answer."""
-        return len(self._pending)
 
     def close(self) -> None:
         """Close the socket; requests in flight are forgotten."""
