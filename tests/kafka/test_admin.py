@@ -240,10 +240,12 @@ def test_rights_are_told_as_granted(guarded: EmbeddedCluster, mirror_access: Acc
     as_super_user.wait_for_topics({"shown": 1})
     allow(guarded, ResourceType.TOPIC, "shown", ACLOperation.READ, ACLOperation.DESCRIBE_CONFIGS)
     allow(guarded, ResourceType.TOPIC, "planned", ACLOperation.CREATE, ACLOperation.DESCRIBE)
+    granted = {
+        "shown": {Operation.Read, Operation.Describe, Operation.DescribeConfigs},
+        "planned": {Operation.Create, Operation.Describe},
+    }
     with Admin(mirror_access) as admin:
-        rights = admin.topic_rights(["shown", "planned"])
-        assert rights["shown"] == {Operation.Read, Operation.Describe, Operation.DescribeConfigs}
-        assert rights["planned"] == {Operation.Create, Operation.Describe}
+        wait_until(lambda: admin.topic_rights(list(granted)) == granted, f"the rights {granted}", 10)
 
 
 def test_rights_on_transactional_ids_are_found_out_without_using_one(
@@ -253,7 +255,12 @@ def test_rights_on_transactional_ids_are_found_out_without_using_one(
     with Admin(mirror_access) as admin:
         assert admin.transactional_id_rights("tx-check") == set()
         allow(guarded, kind, "tx-", ACLOperation.DESCRIBE, pattern=prefixed)
-        assert admin.transactional_id_rights("tx-check") == {Operation.Describe}
+        _await_rights(admin, {Operation.Describe})
         allow(guarded, kind, "tx-", ACLOperation.WRITE, pattern=prefixed)
-        assert admin.transactional_id_rights("tx-check") == {Operation.Describe, Operation.Write}
+        _await_rights(admin, {Operation.Describe, Operation.Write})
     assert as_super_user.transactional_ids("tx-") == set()
+
+
+def _await_rights(admin: Admin, rights: set[Operation]) -> None:
+    """A rule that has just been made reaches the broker's authorizer a moment later."""
+    wait_until(lambda: admin.transactional_id_rights("tx-check") == rights, f"the rights {rights}", 10)
