@@ -115,7 +115,7 @@ class LanePlan:
     flow: str
     lane: int
     owner: str
-    transactional_id: str
+    transactional_ids: Sequence[str]  # one writes while the transaction of the other is being finished
     offsets_topic: str
     ledger_topic: str
     assignments: Sequence[Assignment]

@@ -9,15 +9,15 @@ import pytest
 from heliograph.engine.copying import PartitionCopy
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.kafka import batches, records
-from heliograph.kafka.batches import BatchHeader, ProducerStamp
+from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
+from heliograph.kafka.transaction import Producer
 from heliograph.model import Assignment, Position, Run, TopicPartition
 from tests.zoo import handmade
 
 SOURCE, TARGET = TopicPartition("orders", 0), TopicPartition("primary.orders", 0)
-STAMP = ProducerStamp(500, 2, is_transactional=True)
 TOPIC_ID = UUID(int=99)
 LARGE = 5_000
 
@@ -34,9 +34,9 @@ class Bench:
     def __init__(self, start: int = 0, max_batch_bytes: int = 1_000_000) -> None:
         self.point = FetchPoint("orders", TOPIC_ID, 0, start)
         self.target = TargetPartition(TARGET, broker_id=1)
-        outgoing = Outgoing(cast("Network", None), "lane", {TARGET: SOURCE})
+        outgoing = Outgoing(cast("Network", None), cast("Producer", None), {TARGET: SOURCE})
         assignment = Assignment(SOURCE, TARGET, max_batch_bytes)
-        self.copy = PartitionCopy(assignment, self.point, self.target, outgoing, STAMP)
+        self.copy = PartitionCopy(assignment, self.point, self.target, outgoing)
         self.released = 0
 
     def accept(self, *pieces: bytes, aborted: Sequence[tuple[int, int]] = (), end: int = 1_000) -> int:
@@ -62,12 +62,9 @@ class Bench:
         return [[int((record.value or b"").strip(b"v.")) for record in found] for _, found in self.queued()]
 
 
-def test_a_batch_leaves_from_where_it_was_received_with_our_stamp() -> None:
+def test_a_batch_leaves_from_where_it_was_received() -> None:
     bench = Bench()
     assert bench.accept(large(0, 3), large(3)) == 2
-    [(first, _), (second, _)] = bench.queued()
-    assert (first.producer_id, first.producer_epoch, first.base_sequence) == (500, 2, 0)
-    assert second.base_sequence == 3
     assert all(isinstance(data, memoryview) for data, _ in bench.target.queue)
     assert all(
         batches.is_intact(memoryview(data), batches.read_header(memoryview(data))) for data, _ in bench.target.queue
@@ -103,9 +100,8 @@ def test_small_batches_that_come_together_leave_as_one() -> None:
     bench = Bench()
     assert bench.accept(*(handmade.data(3 * i, 3) for i in range(10))) == 0
     [(header, found)] = bench.queued()
-    assert (header.record_count, header.base_sequence) == (30, 0)
+    assert header.record_count == 30
     assert bench.numbers() == [list(range(30))]
-    assert bench.target.sequence == 30
     assert [record.timestamp for record in found] == [handmade.TIME] * 30
     bench.append(7)
     progress, position = bench.copy.take_progress()
@@ -228,7 +224,6 @@ def test_a_batch_larger_than_the_target_takes_is_sent_in_parts() -> None:
     bench.accept(large(0, 7))
     assert [number for found in bench.numbers() for number in found] == list(range(7))
     assert all(len(data) <= 3 * LARGE for data, _ in bench.target.queue)
-    assert [header.base_sequence for header, _ in bench.queued()] == [found[0] for found in bench.numbers()]
     count = len(bench.target.queue)
     sizes = [len(found) for found in bench.numbers()]
     for index in range(count):

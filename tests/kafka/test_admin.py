@@ -27,6 +27,7 @@ from heliograph.kafka.network import Network
 from heliograph.kafka.topics import NewTopic, Operation, SettingSource, Status
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import TopicPartition
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.kafka
 

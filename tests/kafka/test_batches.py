@@ -76,7 +76,7 @@ def test_restamp_changes_the_writer_and_nothing_else(stamp: ProducerStamp, attri
     )
     before = header_of(original)
     data = bytearray(original)
-    batches.restamp(memoryview(data), before, stamp, 12345)
+    batches.restamp(memoryview(data), stamp, 12345)
     after = header_of(data)
     assert batches.is_intact(memoryview(data), after)
     assert data[batches.HEADER_SIZE :] == original[batches.HEADER_SIZE :]
@@ -93,7 +93,7 @@ def test_restamp_changes_the_writer_and_nothing_else(stamp: ProducerStamp, attri
 
 def test_other_clients_read_a_restamped_batch() -> None:
     data = bytearray(handmade.data(1000, 5))
-    batches.restamp(memoryview(data), header_of(data), ProducerStamp(5, 1, True), 0)
+    batches.restamp(memoryview(data), ProducerStamp(5, 1, True), 0)
     opened = DefaultRecordBatch(data)
     assert opened.validate_crc()
     assert [record.value for record in opened] == [b"v%d" % offset for offset in range(1000, 1005)]

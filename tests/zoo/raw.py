@@ -7,16 +7,16 @@ from contextlib import contextmanager
 
 from heliograph.kafka import batches, fetching, producing, reading, records
 from heliograph.kafka.access import Access
-from heliograph.kafka.batches import BatchHeader, ProducerStamp
+from heliograph.kafka.batches import NOBODY, BatchHeader, ProducerStamp
 from heliograph.kafka.connection import Buffer, Loop
 from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
 from heliograph.kafka.network import Network
 from heliograph.kafka.producing import Appended, Batch
 from heliograph.kafka.records import Record
+from heliograph.kafka.transaction import Producer
 from heliograph.model import TopicPartition
 
 Connected = tuple[Loop, Network]
-NOBODY = ProducerStamp(-1, -1, is_transactional=False)
 
 
 def batch_of(
@@ -48,12 +48,13 @@ def append(bootstrap_servers: str, where: TopicPartition, pieces: Iterable[Buffe
     return [item.base_offset for item in appended]
 
 
-def send(
-    loop: Loop, connected: Network, pieces: Sequence[Batch], transactional_id: str | None = None
-) -> list[Appended]:
+def send(loop: Loop, connected: Network, pieces: Sequence[Batch], producer: Producer | None = None) -> list[Appended]:
     """One produce request to the leader of the first batch's partition, and its answer."""
     connection = connected.connection(connected.leader(pieces[0].topic, pieces[0].partition).broker_id)
-    version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
+    highest, transactional_id = producing.HIGHEST_VERSION, None
+    if producer is not None:
+        highest, transactional_id = producer.produce_version, producer.transactional_id
+    version = connection.version(producing.API_KEY, highest, producing.LOWEST_VERSION)
     answers: list[list[Appended]] = []
     body = producing.encode(pieces, transactional_id, -1, 30_000)
     connection.send(producing.API_KEY, version, True, body, lambda answer: answers.append(producing.decode(answer)[0]))

@@ -46,7 +46,6 @@ class RawTransaction:
         self._loop, self._network = connected
         self._where = where
         self._producer = TransactionalProducer(self._network, name, OPEN_TIMEOUT_MS)
-        self._sequence = 0
 
     @property
     def stamp(self) -> ProducerStamp:
@@ -56,9 +55,9 @@ class RawTransaction:
     def write(self, count: int, first: int) -> int:
         """Append one batch of numbered records; returns its base offset."""
         self._producer.join([self._where])
-        data = raw.batch_of(numbered(count, first), stamp=self.stamp, sequence=self._sequence)
-        self._sequence += count
-        [appended] = raw.send(self._loop, self._network, [Batch(*self._where, data)], self._producer.transactional_id)
+        sequence = self._producer.sequences.take(self._where, count)
+        data = raw.batch_of(numbered(count, first), stamp=self.stamp, sequence=sequence)
+        [appended] = raw.send(self._loop, self._network, [Batch(*self._where, data)], self._producer)
         assert appended.error_code == 0, appended
         return appended.base_offset
 

@@ -59,6 +59,7 @@ class BrokerSpec:
     replication_factor: int
     settings: Mapping[str, str]
     heap: str = "512m"
+    features: Mapping[str, int] = field(default_factory=dict)
 
     def properties(self) -> dict[str, str]:
         """The node's server.properties."""
@@ -135,5 +136,7 @@ class Broker:
 
     def _format_then(self, serve: list[str], server: Path) -> list[str]:
         arguments = ["format", "--cluster-id", self.spec.cluster_id, "--config", str(server)]
+        for feature, level in self.spec.features.items():
+            arguments += ["--feature", f"{feature}={level}"]
         format_storage = self._jvm.command(self.spec.folder, "kafka.tools.StorageTool", *arguments, heap="128m")
         return ["/bin/sh", "-c", f"{shlex.join(format_storage)} && exec {shlex.join(serve)}"]

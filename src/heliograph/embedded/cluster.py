@@ -39,6 +39,7 @@ class ClusterSpec:
     separate_controller: bool = False
     heap: str = "512m"
     folder: Path | None = None
+    features: Mapping[str, int] = field(default_factory=dict)  # levels other than the newest
 
 
 class EmbeddedCluster:
@@ -137,7 +138,7 @@ class EmbeddedCluster:
             return BrokerSpec(
                 node_id=node, roles=",".join(roles), cluster_id=cluster_id, quorum_voters=voters,
                 listeners=listeners, folder=self.folder / f"node-{node}",
-                replication_factor=min(spec.brokers, 3), settings=spec.settings, heap=spec.heap,
+                replication_factor=min(spec.brokers, 3), settings=spec.settings, heap=spec.heap, features=spec.features,
             )  # fmt: skip
 
         return [node_spec(node) for node in dict.fromkeys([*controllers, *brokers])]

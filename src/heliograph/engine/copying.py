@@ -10,7 +10,7 @@ from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.errors import PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
-from heliograph.kafka.batches import BatchHeader, ProducerStamp
+from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.records import Record
@@ -79,7 +79,6 @@ class PartitionCopy:
         point: FetchPoint,
         target: TargetPartition,
         outgoing: Outgoing,
-        stamp: ProducerStamp,
         target_offset: int = -1,
         rules: CopyRules | None = None,
     ) -> None:
@@ -87,7 +86,6 @@ class PartitionCopy:
         self.point = point
         self._target = target
         self._outgoing = outgoing
-        self._stamp = stamp
         self._rules = rules or CopyRules()
         self._aborted = AbortedTransactions()
         self.failure: PartitionFailed | None = None
@@ -199,16 +197,13 @@ class PartitionCopy:
                 self._pass_on(header, batch, on_done)
             return
         pieces = tuple((header.base_offset, header.record_count) for header, _ in small)
-        sequence = self._target.take_sequence(sum(length for _, length in pieces))
-        compression = small[0][0].attributes & batches.COMPRESSION_MASK
-        data = records.join([batch for _, batch in small], self._stamp, sequence, compression)
+        data = records.join([batch for _, batch in small], small[0][0].attributes & batches.COMPRESSION_MASK)
         newest = max(header.max_timestamp for header, _ in small)
         last = small[-1][0]
         self._put(data, _Sent(pieces, len(data), newest, last.last_offset + 1, last.leader_epoch))
 
     def _pass_on(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
-        """The fast way: the batch leaves from where it was received, with a new header."""
-        batches.restamp(batch, header, self._stamp, self._target.take_sequence(header.record_count))
+        """The fast way: the batch leaves from where it was received."""
         self._read_to(header.last_offset + 1, header.leader_epoch)
         pieces = ((header.base_offset, header.record_count),)
         sent = _Sent(pieces, len(batch), header.max_timestamp, self.point.offset, header.leader_epoch, on_done)
@@ -240,10 +235,8 @@ class PartitionCopy:
 
     def _send_records(self, wanted: list[Record], compression: int) -> None:
         """Encode and queue; in halves as long as a batch is larger than the target allows."""
-        before = self._target.sequence
-        data = records.encode(wanted, self._stamp, self._target.take_sequence(len(wanted)), compression)
+        data = records.encode(wanted, compression=compression)
         if self._is_too_large(len(data)):
-            self._target.sequence = before
             if len(wanted) == 1:
                 self.point.offset = wanted[0].offset  # all before it goes its way; here the partition stops
                 raise self._oversized(wanted[0].offset, len(data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import socket
 import threading
@@ -20,6 +21,7 @@ from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, Topic
 log = logging.getLogger(__name__)
 
 _IDLE_ANSWER_SECONDS = 0.5
+_LANE_ID = re.compile(r"\d+[ab]")
 
 
 @dataclass
@@ -177,8 +179,11 @@ class FlowDriver:
     def _lane_ids(self) -> set[str]:
         """The transactional ids of all lanes that this flow has ever had, and of those that it will have now."""
         found = self._topics.transactional_ids(self._id_prefix)
-        ours = {name for name in found if name.removeprefix(self._id_prefix).isdigit()}  # not those of a flow `a->b-c`
-        return ours | {f"{self._id_prefix}{lane}" for lane in range(self.settings.max_lanes)}
+        ours = {name for name in found if _LANE_ID.fullmatch(name.removeprefix(self._id_prefix))}  # not of `a->b-c`
+        return ours.union(*(self._ids_of(lane) for lane in range(self.settings.max_lanes)))
+
+    def _ids_of(self, lane: int) -> tuple[str, ...]:
+        return tuple(f"{self._id_prefix}{lane}{turn}" for turn in "ab")
 
     @property
     def _id_prefix(self) -> str:
@@ -191,7 +196,7 @@ class FlowDriver:
             flow=self.name,
             lane=lane,
             owner=self.owner,
-            transactional_id=f"{self._id_prefix}{lane}",
+            transactional_ids=self._ids_of(lane),
             offsets_topic=settings.offsets_topic,
             ledger_topic=settings.ledger_topic,
             assignments=tuple(items),

@@ -1,6 +1,6 @@
 """One attempt of a lane, from fencing to the first failure or the end of the epoch.
 
-1. Fence: take the transactional id, which ends an open transaction of a predecessor and locks it out.
+1. Fence: take the transactional ids, which ends open transactions of a predecessor and locks it out.
 2. Check that the flow still belongs to the mirror that planned this lane.
 3. Read the positions that were written after the plan was made.
 4. Copy, and commit: data, positions and one ledger entry in the same transaction on the target.
@@ -18,13 +18,13 @@ from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Arrival, FetchBuffer, SourceBroker
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
-from heliograph.engine.outgoing import Outgoing, TargetPartition
+from heliograph.engine.outgoing import Outgoing
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import PartitionFailed, TakenOver
 from heliograph.kafka import ledger, positions, reading, records, writing
 from heliograph.kafka.access import Access
-from heliograph.kafka.connection import Buffer, Loop
+from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
 from heliograph.kafka.network import Network, check, error_name
 from heliograph.kafka.reading import LATEST
@@ -75,6 +75,7 @@ class LaneSession:
         self._suspicions: dict[TopicPartition, Suspicion] = {}
         self._events: list[Event] = []
         self._to_resume = set(plan.set_aside)
+        self._announced = set(plan.announced)  # producer ids
         self._began: float | None = None
 
     def close(self) -> None:
@@ -88,16 +89,12 @@ class LaneSession:
         plan = self._plan
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
         self._target.refresh({item.target.topic for item in plan.assignments} | {plan.offsets_topic, plan.ledger_topic})
-        self._producer: Producer
-        if self._settings.is_exactly_once:
-            self._producer = TransactionalProducer(self._target, plan.transactional_id, _TRANSACTION_TIMEOUT_MS)
-            self._outgoing = Outgoing(self._target, plan.transactional_id, self._sources)
-        else:
-            self._producer = IdempotentProducer(self._target)
-            self._outgoing = Outgoing(self._target, None, self._sources)
+        self._producers = self._take_ids()
+        self._outgoing = Outgoing(self._target, self._producers[0], self._sources)
         reached("fenced")
         self._check_owner()
-        self._announce()
+        for producer in self._producers:
+            self._announce(producer)
         self._provenance = Provenance(self._loop, self._source, plan.opposite_ledger)
         known = self._current_positions()
         for topic, error_code in missing.items():
@@ -108,6 +105,26 @@ class LaneSession:
         self._begin(wanted, known)
         reached("started")
 
+    def _take_ids(self) -> deque[Producer]:
+        """Whoever writes for us, in turns: after a commit an id is busy until the coordinator has told all partitions.
+
+        Ending transactions strictly one after the other keeps positions and ledger in order all the same.
+        """
+        if not self._settings.is_exactly_once:
+            return deque([IdempotentProducer(self._target)])
+        names = self._plan.transactional_ids
+        return deque(TransactionalProducer(self._target, name, _TRANSACTION_TIMEOUT_MS) for name in names)
+
+    @property
+    def _producer(self) -> Producer:
+        return self._outgoing.producer
+
+    def _take_turns(self) -> None:
+        """Let the next producer write the next transaction. A long series of them may have given it a new id."""
+        self._producers.rotate(-1)
+        self._announce(self._producers[0])
+        self._outgoing.producer = self._producers[0]
+
     def _check_owner(self) -> None:
         plan = self._plan
         owner = plan.owner
@@ -116,14 +133,15 @@ class LaneSession:
         if owner != plan.owner:
             raise TakenOver(f"flow {plan.flow} now belongs to {owner}; this mirror ({plan.owner}) stops")
 
-    def _announce(self) -> None:
-        """Name our producer id in the ledger before anything is written under it."""
-        plan, producer_id = self._plan, self._producer.stamp.producer_id
-        if producer_id not in plan.announced:
+    def _announce(self, producer: Producer) -> None:
+        """Name a producer id of ours in the ledger before anything is written under it."""
+        plan, producer_id = self._plan, producer.stamp.producer_id
+        if producer_id not in self._announced:
             now = int(time.time() * 1000)
             value = ledger.encode_producer(plan.flow, plan.owner, producer_id, now)
             where = TopicPartition(plan.ledger_topic, 0)
             writing.append(self._loop, self._target, where, [Record(0, now, plan.flow.encode(), value)])
+            self._announced.add(producer_id)
 
     def _current_positions(self) -> dict[TopicPartition, Position]:
         plan = self._plan
@@ -144,7 +162,7 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            copy = PartitionCopy(item, point, target, self._outgoing, self._producer.stamp, target_offset, rules)
+            copy = PartitionCopy(item, point, target, self._outgoing, target_offset, rules)
             self._copies[item.source] = copy
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
@@ -267,6 +285,7 @@ class LaneSession:
         reached("bookkeeping-written")
         self._producer.end(commit=True)
         reached("committed")
+        self._take_turns()
         self._told.update({event.source: event.reason for event in entry.events if event.kind is EventKind.SET_ASIDE})
         self._began = time.monotonic() if self._touched else None
         if finished or entry.events:
@@ -282,11 +301,9 @@ class LaneSession:
             where = TopicPartition(plan.offsets_topic, self._offsets_partition(progress.source))
             contents.setdefault(where, []).append(Record(0, now, key, positions.encode_value(position)))
         self._producer.join(set(contents))
-        encoded: dict[TargetPartition, Buffer] = {}
-        for where, written in contents.items():
-            target = self._outgoing.partition(where)
-            encoded[target] = records.encode(written, self._producer.stamp, target.take_sequence(len(written)))
-        self._outgoing.send_now(encoded)
+        self._outgoing.send_now(
+            {self._outgoing.partition(where): records.encode(written) for where, written in contents.items()}
+        )
         self._loop.run_until(lambda: not self._outgoing.has_in_flight)
 
     def _ledger_entry(self, finished: list[PartitionProgress]) -> LedgerEntry:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from heliograph.errors import BrokerRefused, PartitionFailed
-from heliograph.kafka import producing
+from heliograph.kafka import batches, producing
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.network import Network, error_name
 from heliograph.kafka.producing import Appended, Batch
+from heliograph.kafka.transaction import Producer, check_fenced
 from heliograph.model import TopicPartition
 
 _MAX_REQUEST_BYTES = 1024 * 1024
 _MAX_IN_FLIGHT = 8
-_LARGEST_SEQUENCE = 0x7FFFFFFF
 _ALL_REPLICAS = -1
 # Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
 # the topic, timestamp out of range, invalid record.
@@ -28,29 +28,23 @@ OnAppended = Callable[[int], None]
 
 @dataclass(eq=False)
 class TargetPartition:
-    """One partition of the target: where it is led, what waits for it, its next sequence number."""
+    """One partition of the target: where it is led, and what waits for it."""
 
     name: TopicPartition
     broker_id: int
-    sequence: int = 0
     queue: deque[tuple[Buffer, OnAppended]] = field(default_factory=deque)
-
-    def take_sequence(self, record_count: int) -> int:
-        """The sequence number of the next batch; they wrap around as brokers expect."""
-        sequence = self.sequence
-        self.sequence = (sequence + record_count) & _LARGEST_SEQUENCE
-        return sequence
 
 
 class Outgoing:
-    """Sends batches to all brokers of the target, in order per partition."""
+    """Sends batches to all brokers of the target, in order per partition.
 
-    def __init__(
-        self, network: Network, transactional_id: str | None, sources: Mapping[TopicPartition, TopicPartition]
-    ) -> None:
+    A batch gets its producer's stamp as it leaves: what waits may belong to the next transaction, and another producer.
+    """
+
+    def __init__(self, network: Network, producer: Producer, sources: Mapping[TopicPartition, TopicPartition]) -> None:
+        self.producer = producer
         self._network = network
         self._sources = sources
-        self._transactional_id = transactional_id
         self._partitions: dict[TopicPartition, TargetPartition] = {}
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, int] = {}
@@ -98,8 +92,8 @@ class Outgoing:
         for target in chosen:
             by_broker.setdefault(target.broker_id, []).append(target)
         for broker_id, targets in by_broker.items():
-            batches = [Batch(*target.name, chosen[target]) for target in targets]
-            self._submit(broker_id, batches, {target.name: lambda _: None for target in targets})
+            stamped = [self._stamped(target.name, chosen[target]) for target in targets]
+            self._submit(broker_id, stamped, {target.name: lambda _: None for target in targets})
 
     def _send_request(self, broker_id: int) -> None:
         ready = self._ready[broker_id]
@@ -111,7 +105,7 @@ class Outgoing:
             if chosen and size + len(target.queue[0][0]) > _MAX_REQUEST_BYTES:
                 break
             data, callbacks[name] = target.queue.popleft()
-            chosen.append(Batch(*name, data))
+            chosen.append(self._stamped(name, data))
             size += len(data)
             del ready[name]
             if target.queue:
@@ -120,12 +114,17 @@ class Outgoing:
             del self._ready[broker_id]
         self._submit(broker_id, chosen, callbacks)
 
+    def _stamped(self, where: TopicPartition, data: Buffer) -> Batch:
+        view, producer = memoryview(data), self.producer
+        batches.restamp(view, producer.stamp, producer.sequences.take(where, batches.record_count(view)))
+        return Batch(*where, data)
+
     def _submit(self, broker_id: int, chosen: Sequence[Batch], callbacks: dict[TopicPartition, OnAppended]) -> None:
         connection = self._network.connection(broker_id)
         self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
-        version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
+        version = connection.version(producing.API_KEY, self.producer.produce_version, producing.LOWEST_VERSION)
         timeout_ms = self._network.access.request_timeout_ms
-        body = producing.encode(chosen, self._transactional_id, _ALL_REPLICAS, timeout_ms)
+        body = producing.encode(chosen, self.producer.transactional_id, _ALL_REPLICAS, timeout_ms)
         connection.send(
             producing.API_KEY,
             version,
@@ -154,4 +153,6 @@ class Outgoing:
         reason = f"{error_name(item.error_code)} {message}".strip()
         if item.error_code in _CONCERNS_PARTITION and where in self._sources:
             raise PartitionFailed(self._sources[where], f"the target refuses it: {reason}")
-        raise BrokerRefused(f"{self._network.access.alias} {where}", item.error_code, reason)
+        name = f"{self._network.access.alias} {where}"
+        check_fenced(name, item.error_code)
+        raise BrokerRefused(name, item.error_code, reason)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 HEADER_SIZE = 61
-_LENGTH = struct.Struct(">qi")
+_BASE_OFFSET = struct.Struct(">q")
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _PREFIX = struct.Struct(">qiib")  # up to and with the magic
 _ATTRIBUTES_AT = 21
@@ -24,6 +24,8 @@ _CRC_AT = 17
 _PRODUCER = struct.Struct(">qhi")
 _PRODUCER_AT = 43
 _ATTRIBUTES = struct.Struct(">h")
+_COUNT = struct.Struct(">i")
+_COUNT_AT = 57
 
 COMPRESSION_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -103,14 +105,23 @@ class ProducerStamp:
     is_transactional: bool
 
 
-def restamp(batch: memoryview, header: BatchHeader, stamp: ProducerStamp, sequence: int) -> None:
-    """Make a fetched batch one of ours, in place: offset, epoch, producer, sequence, checksum; records untouched."""
-    attributes = header.attributes & ~TRANSACTIONAL | (TRANSACTIONAL if stamp.is_transactional else 0)
-    _LENGTH.pack_into(batch, 0, 0, header.length)
+NOBODY = ProducerStamp(-1, -1, is_transactional=False)
+
+
+def restamp(batch: memoryview, stamp: ProducerStamp, sequence: int) -> None:
+    """Make a batch one of ours, in place: offset, epoch, producer, sequence, checksum; records untouched."""
+    [before] = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)
+    attributes = before & ~TRANSACTIONAL | (TRANSACTIONAL if stamp.is_transactional else 0)
+    _BASE_OFFSET.pack_into(batch, 0, 0)
     batch[12:16] = b"\xff\xff\xff\xff"
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes)
     _PRODUCER.pack_into(batch, _PRODUCER_AT, stamp.producer_id, stamp.epoch, sequence)
     _CRC.pack_into(batch, _CRC_AT, crc32c(batch[_ATTRIBUTES_AT:]))
+
+
+def record_count(batch: memoryview) -> int:
+    """How many records a format 2 batch has, without a look at the rest of its header."""
+    return int(_COUNT.unpack_from(batch, _COUNT_AT)[0])
 
 
 def control_type(batch: memoryview) -> int:

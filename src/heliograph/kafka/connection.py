@@ -51,6 +51,7 @@ class Connection:
         self._loop = loop
         self._access = access
         self._versions: dict[int, tuple[int, int]] = {}
+        self._features: dict[str, int] = {}
         self._correlation_id = 0
         self._pending: deque[_Pending] = deque()
         self._outbox: deque[memoryview] = deque()
@@ -90,6 +91,7 @@ class Connection:
             ApiVersionsRequest(client_software_name="heliograph", client_software_version="0"), version=3
         )
         self._versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
+        self._features = {feature.name: feature.max_version_level for feature in answer.finalized_features}
         mechanism = self._access.sasl(host)
         if mechanism is not None:
             self._log_in(mechanism)
@@ -122,6 +124,10 @@ class Connection:
                 f"{self.name}: speaks versions {oldest} to {newest} of request {key}, {lowest} is needed"
             )
         return chosen
+
+    def feature(self, name: str) -> int:
+        """The level of a feature that the whole cluster has agreed on; 0 if it knows nothing of it."""
+        return self._features.get(name, 0)
 
     def call(self, request: ApiMessage, version: int | None = None, timeout: float | None = None) -> Any:
         """Send one request of the client library's classes and wait for the answer."""

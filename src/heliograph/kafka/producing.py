@@ -9,10 +9,8 @@ from heliograph.kafka.connection import Buffer
 from heliograph.kafka.encoding import INT32, Reader, compact_string, uvarint
 
 API_KEY = 0
-LOWEST_VERSION, HIGHEST_VERSION = (
-    9,
-    11,
-)  # from 12 on, a request joins its partitions to the transaction by itself
+LOWEST_VERSION, HIGHEST_VERSION = 9, 11
+JOINING_VERSION = 12  # joins its partitions to the transaction by itself
 
 
 class Batch(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from aiokafka.record.legacy_records import LegacyRecordBatch
 
-from heliograph.kafka.batches import ProducerStamp
+from heliograph.kafka.batches import NOBODY, ProducerStamp
 
 _UNLIMITED = 1 << 31
 
@@ -36,7 +36,9 @@ def is_intact_old(magic: int, batch: memoryview) -> bool:
     return bool(LegacyRecordBatch(bytes(batch), magic).validate_crc())
 
 
-def encode(records: Iterable[Record], stamp: ProducerStamp, sequence: int, compression: int = 0) -> bytearray:
+def encode(
+    records: Iterable[Record], stamp: ProducerStamp = NOBODY, sequence: int = -1, compression: int = 0
+) -> bytearray:
     """One batch of the given records, in order, with offsets from 0."""
     builder = _builder(stamp, sequence, compression)
     for offset, record in enumerate(records):
@@ -44,9 +46,9 @@ def encode(records: Iterable[Record], stamp: ProducerStamp, sequence: int, compr
     return bytearray(builder.build())
 
 
-def join(batches: Iterable[memoryview], stamp: ProducerStamp, sequence: int, compression: int) -> bytearray:
+def join(batches: Iterable[memoryview], compression: int) -> bytearray:
     """One batch of the records of several; without a `Record` in between, which takes a third of the time."""
-    builder = _builder(stamp, sequence, compression)
+    builder = _builder(NOBODY, -1, compression)
     append = builder.append
     offset = 0
     for batch in batches:

@@ -1,4 +1,9 @@
-"""A transactional producer's life: fence the predecessor, join partitions, commit or abort."""
+"""A transactional producer's life: fence the predecessor, join partitions, commit or abort.
+
+Brokers know two generations of transactions. In the first, a producer asks the coordinator to join partitions before it
+writes to them. In the second (clusters with `transaction.version` 2), writing joins them, which saves a question, and
+the end of each transaction gives the producer a new epoch, under which sequence numbers begin again.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,16 @@ from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Protocol
 
-from kafka.protocol.producer import AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest
+from kafka.protocol.producer import (
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable, Fenced
+from heliograph.kafka import producing
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.network import TRANSACTION, Network, check, error_name
 from heliograph.kafka.patience import Patience
@@ -26,19 +38,47 @@ class _Code(Enum):
     PRODUCER_FENCED = 90
 
 
+_SECOND_GENERATION = 2
 _WAIT = {
     _Code.COORDINATOR_LOADING.value,
     _Code.COORDINATOR_NOT_AVAILABLE.value,
     _Code.NOT_COORDINATOR.value,
     _Code.CONCURRENT_TRANSACTIONS.value,
 }
+_LARGEST_SEQUENCE = 0x7FFFFFFF
 _FENCED = {_Code.INVALID_PRODUCER_EPOCH.value, _Code.PRODUCER_FENCED.value}
+
+
+def check_fenced(where: str, error_code: int) -> None:
+    """Raise if the broker says that somebody else writes under our transactional id by now."""
+    if error_code in _FENCED:
+        raise Fenced(f"{where}: another mirror has taken over ({error_name(error_code)})")
+
+
+class Sequences:
+    """The next sequence number for each partition; they wrap around as brokers expect."""
+
+    def __init__(self) -> None:
+        self._next: dict[TopicPartition, int] = {}
+
+    def take(self, where: TopicPartition, record_count: int) -> int:
+        """The sequence number of the next batch, which has so many records."""
+        sequence = self._next.get(where, 0)
+        self._next[where] = (sequence + record_count) & _LARGEST_SEQUENCE
+        return sequence
+
+    def restart(self) -> None:
+        """Begin at 0 again, as a new epoch does."""
+        self._next.clear()
 
 
 class Producer(Protocol):
     """What a lane needs of whoever writes for it."""
 
+    transactional_id: str | None
     stamp: ProducerStamp
+    sequences: Sequences
+    produce_version: int  # the newest version of requests to send
     joined: set[TopicPartition]
 
     def join(self, partitions: Collection[TopicPartition]) -> None:
@@ -51,7 +91,11 @@ class Producer(Protocol):
 class IdempotentProducer:
     """Writes without transactions: at least once. Brokers still refuse what arrives twice or out of order."""
 
+    produce_version = producing.HIGHEST_VERSION
+
     def __init__(self, network: Network) -> None:
+        self.transactional_id: str | None = None
+        self.sequences = Sequences()
         connection = network.anyone()
         request = InitProducerIdRequest(
             transactional_id=None, transaction_timeout_ms=0, producer_id=-1, producer_epoch=-1
@@ -74,17 +118,24 @@ class TransactionalProducer:
     """One transactional id. Creating it ends what a predecessor with the same id left open, and locks it out."""
 
     def __init__(self, network: Network, transactional_id: str, timeout_ms: int) -> None:
-        self.transactional_id = transactional_id
+        self.transactional_id: str | None = transactional_id
+        self._name = transactional_id
         self._network = network
         self._coordinator = network.coordinator(transactional_id, TRANSACTION)
+        self._joins_by_writing = self._coordinator.feature("transaction.version") >= _SECOND_GENERATION
+        self.produce_version = producing.JOINING_VERSION if self._joins_by_writing else producing.HIGHEST_VERSION
+        self.sequences = Sequences()
         self.stamp = self._initialise(timeout_ms)
         self.joined: set[TopicPartition] = set()
 
     def join(self, partitions: Collection[TopicPartition]) -> None:
         """Make partitions part of the current transaction, before anything is written to them."""
         missing = set(partitions) - self.joined
-        if not missing:
-            return
+        if missing and not self._joins_by_writing:
+            self._join(missing)
+        self.joined |= missing
+
+    def _join(self, missing: Collection[TopicPartition]) -> None:
         topics: dict[str, list[int]] = {}
         for topic, partition in missing:
             topics.setdefault(topic, []).append(partition)
@@ -98,7 +149,6 @@ class TransactionalProducer:
             ],
         )
         self._ask("join", lambda: self._join_answer(request))
-        self.joined |= missing
 
     def end(self, commit: bool) -> None:
         """Commit or abort the current transaction."""
@@ -110,9 +160,18 @@ class TransactionalProducer:
             producer_epoch=self.stamp.epoch,
             committed=commit,
         )
-        version = self._coordinator.version(EndTxnRequest, highest=3)
-        self._ask("commit" if commit else "abort", lambda: int(self._coordinator.call(request, version).error_code))
+        version = self._coordinator.version(EndTxnRequest, highest=5 if self._joins_by_writing else 3)
+        answers = []
+
+        def answer() -> int:
+            answers.append(self._coordinator.call(request, version))
+            return int(answers[-1].error_code)
+
+        self._ask("commit" if commit else "abort", answer)
         self.joined = set()
+        if self._joins_by_writing:
+            self.stamp = _stamp(answers[-1])
+            self.sequences.restart()
 
     def _initialise(self, timeout_ms: int) -> ProducerStamp:
         request = InitProducerIdRequest(
@@ -126,7 +185,7 @@ class TransactionalProducer:
 
         def answer() -> int:
             response = self._coordinator.call(request, version)
-            stamps.append(ProducerStamp(response.producer_id, response.producer_epoch, is_transactional=True))
+            stamps.append(_stamp(response))
             return int(response.error_code)
 
         self._ask("initialise", answer)
@@ -149,11 +208,14 @@ class TransactionalProducer:
         patience = Patience()
         while code := question():
             where = f"{self._network.access.alias} transaction {self.transactional_id}: cannot {what}"
-            if code in _FENCED:
-                raise Fenced(f"{where}: another mirror has taken over ({error_name(code)})")
+            check_fenced(where, code)
             if code not in _WAIT:
                 raise BrokerRefused(where, code, error_name(code))
             if not patience.wait():
                 raise BrokerUnavailable(f"{where}: {error_name(code)} for {patience.seconds:.0f} s")
             if code == _Code.NOT_COORDINATOR.value:
-                self._coordinator = self._network.coordinator(self.transactional_id, TRANSACTION)
+                self._coordinator = self._network.coordinator(self._name, TRANSACTION)
+
+
+def _stamp(answer: InitProducerIdResponse | EndTxnResponse) -> ProducerStamp:
+    return ProducerStamp(answer.producer_id, answer.producer_epoch, is_transactional=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from heliograph.errors import BrokerRefused
 from heliograph.kafka import producing, records
-from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import LEADER_CHANGES, Network, error_name
 from heliograph.kafka.patience import Patience
@@ -14,7 +13,6 @@ from heliograph.kafka.producing import Appended, Batch
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
-_NOBODY = ProducerStamp(-1, -1, is_transactional=False)
 _ALL_REPLICAS = -1
 
 
@@ -33,7 +31,7 @@ def append(loop: Loop, network: Network, where: TopicPartition, written: Sequenc
 
 def _send(loop: Loop, network: Network, where: TopicPartition, written: Sequence[Record]) -> Appended:
     connection = network.connection(network.leader(*where).broker_id)
-    batch = Batch(*where, records.encode(written, _NOBODY, sequence=-1))
+    batch = Batch(*where, records.encode(written))
     version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
     body = producing.encode([batch], None, _ALL_REPLICAS, network.access.request_timeout_ms)
     answers: list[Appended] = []
