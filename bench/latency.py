@@ -16,12 +16,13 @@ from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
 PARTITIONS = 4
+_WARM_UP_SECONDS = 8
 
 
 def latency(
     rival: Rival, source: EmbeddedCluster, target: EmbeddedCluster, topic: str, rates: tuple[int, ...], seconds: float
 ) -> dict[int, Latency]:
-    """For each rate the latency while nothing else happens; the first seconds are for warming up."""
+    """For each rate the latency while nothing else happens; the first seconds are for the rival to warm up."""
     remote = f"primary.{topic}"
     loop = Loop()
     network = Network(loop, Access(source.alias, [source.bootstrap_servers]))
@@ -31,7 +32,7 @@ def latency(
         view = TargetView(target, remote)
         _write(loop, network, topic, 50, 1)
         _await_flow(view, loop, network, topic)
-        _write(loop, network, topic, 200, 8)
+        _write(loop, network, topic, max(rates), _WARM_UP_SECONDS)
         for rate in rates:
             consumer = LatencyConsumer(target, remote, PARTITIONS)
             consumer.start()

@@ -55,6 +55,6 @@ def mirrormaker2(base: dict[str, str], codec: str) -> dict[str, str]:
     }
 
 
-def for_latency(properties: dict[str, str]) -> dict[str, str]:
-    """A producer that waits for more records would only add to MirrorMaker 2's latency."""
+def eager(properties: dict[str, str]) -> dict[str, str]:
+    """The same with a producer that never waits for more records."""
     return {**properties, "backup.producer.linger.ms": "0"}

@@ -115,7 +115,7 @@ class LanePlan:
     flow: str
     lane: int
     owner: str
-    transactional_ids: Sequence[str]  # one writes while the transaction of the other is being finished
+    transactional_ids: Sequence[str]  # which write in turns
     offsets_topic: str
     ledger_topic: str
     assignments: Sequence[Assignment]

@@ -42,7 +42,7 @@ class Mirror:
             flow="primary->backup",
             lane=0,
             owner="test",
-            transactional_ids=(f"{self.transactional_id}-a", f"{self.transactional_id}-b"),
+            transactional_ids=[f"{self.transactional_id}-{turn}" for turn in "abc"],
             offsets_topic=OFFSETS_TOPIC,
             ledger_topic=LEDGER_TOPIC,
             assignments=[Assignment(source, target) for source, target in self.pairs.items()],

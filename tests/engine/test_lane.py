@@ -320,7 +320,7 @@ def test_records_that_are_fetched_during_a_commit_belong_to_the_next_one(
     def let_more_arrive_and_end(producer: TransactionalProducer, commit: bool) -> None:
         if sum(arrived) == 1:
             mirror.write([numbered(10, 10)])
-            producer._network._loop.run_until(lambda: sum(arrived) == 2)
+            producer._network.loop.run_until(lambda: sum(arrived) == 2)
         end(producer, commit)
 
     monkeypatch.setattr(FetchSession, "decode", count_and_decode)

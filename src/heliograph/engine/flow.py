@@ -8,11 +8,13 @@ import re
 import secrets
 import socket
 import threading
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
+from heliograph.engine.dealing import deal, is_worth_a_new_deal
 from heliograph.engine.settings import FlowSettings, LaneSettings
 from heliograph.engine.task import LaneTask
 from heliograph.errors import TakenOver
@@ -21,7 +23,9 @@ from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, Topic
 log = logging.getLogger(__name__)
 
 _IDLE_ANSWER_SECONDS = 0.5
-_LANE_ID = re.compile(r"\d+[ab]")
+_SHORTEST_EPOCH_SECONDS = 60.0  # unless topics change
+_TURNS = "abc"  # of a lane's transactions: one is filled, one is being committed, one is told to its partitions
+_LANE_ID = re.compile(rf"\d+[{_TURNS}]")
 
 
 @dataclass
@@ -57,6 +61,15 @@ class FlowTotals:
             self.by_partition[progress.source] = self.by_partition.get(progress.source, 0) + progress.byte_count
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """Who copies what in the current epoch, and what had been copied before it."""
+
+    lanes: Sequence[Sequence[Assignment]]
+    copied_before: Mapping[TopicPartition, int]
+    made_at: float = field(default_factory=time.monotonic)
+
+
 class FlowTopics(Protocol):
     """What a flow must know of its clusters' topics."""
 
@@ -80,6 +93,7 @@ class FlowDriver:
         self.was_taken_over = False
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
+        self._plan = _Plan([], {})
         self._wanted = threading.Event()  # set while epochs should run
         self._drained = threading.Event()  # set when the last epoch is over and no further one will run
         self._lock = threading.Lock()
@@ -149,21 +163,29 @@ class FlowDriver:
         return finished
 
     def lane_tasks(self, epoch: int) -> Sequence[bytes]:
-        """Deal the partitions to lanes, the busiest first, each to the lane with the least load."""
+        """Deal the partitions to lanes, by what they had to do in the epoch before."""
         if not self._wanted.is_set():
             return ()
         with self._lock:
             self.confirm_owner()
             count = max(1, min(self.settings.max_lanes, len(self._assignments)))
-            lanes: list[list[Assignment]] = [[] for _ in range(count)]
-            loads = [0] * count
-            weights = self.totals.by_partition
-            for item in sorted(self._assignments, key=lambda item: -weights.get(item.source, 0)):
-                lightest = loads.index(min(loads))
-                lanes[lightest].append(item)
-                loads[lightest] += weights.get(item.source, 0) + 1
+            lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
+            self._plan = _Plan(lanes, dict(self.totals.by_partition))
             share = self.settings.lane.with_share_of(count)
             return [self._task(epoch, number, items, share).packed() for number, items in enumerate(lanes)]
+
+    def wants_new_plan(self) -> bool:
+        """Whether the epoch should end early: partitions that were set aside may go on, or the load has shifted."""
+        with self._lock:
+            if time.monotonic() - self._plan.made_at < _SHORTEST_EPOCH_SECONDS:
+                return False
+            return bool(self.totals.set_aside) or is_worth_a_new_deal(self._plan.lanes, self._loads())
+
+    def _loads(self) -> dict[TopicPartition, int]:
+        """What has been copied since the plan was made, in bytes per partition."""
+        before = self._plan.copied_before
+        now = self.totals.by_partition
+        return {where: size - before.get(where, 0) for where, size in now.items() if size > before.get(where, 0)}
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """Count what a lane has committed, and say aloud what else happened."""
@@ -183,7 +205,7 @@ class FlowDriver:
         return ours.union(*(self._ids_of(lane) for lane in range(self.settings.max_lanes)))
 
     def _ids_of(self, lane: int) -> tuple[str, ...]:
-        return tuple(f"{self._id_prefix}{lane}{turn}" for turn in "ab")
+        return tuple(f"{self._id_prefix}{lane}{turn}" for turn in _TURNS)
 
     @property
     def _id_prefix(self) -> str:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
+from heliograph.engine.closing import Closing
 from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Arrival, FetchBuffer, SourceBroker
@@ -22,7 +23,7 @@ from heliograph.engine.outgoing import Outgoing
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import PartitionFailed, TakenOver
-from heliograph.kafka import ledger, positions, reading, records, writing
+from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
@@ -77,6 +78,7 @@ class LaneSession:
         self._to_resume = set(plan.set_aside)
         self._announced = set(plan.announced)  # producer ids
         self._began: float | None = None
+        self._closing: Closing | None = None
 
     def close(self) -> None:
         """Drop all connections."""
@@ -209,12 +211,15 @@ class LaneSession:
                 broker.fetch()  # before the steps that wait for answers, so that brokers look for more meanwhile
             self._follow_suspicions()
             self._send_waiting()
-            if self._commit_is_due():
-                yield from self._commit()
+            yield from self._advance_commit()
+            if self._closing is None and self._commit_is_due():
+                self._begin_commit()
             if not self._arrivals:
                 self._loop.run_once(0.1)
+        yield from self._finish_commit()
         if self._began is not None or self._events:
-            yield from self._commit()
+            self._begin_commit()
+            yield from self._finish_commit()
 
     def _look_at_arrivals(self) -> None:
         """Here and not where responses come in: looking at them may need answers from brokers."""
@@ -273,25 +278,35 @@ class LaneSession:
             return True
         return not self._behind and self._outgoing.is_idle and bool(self._producer.joined)
 
-    def _commit(self) -> Iterator[LedgerEntry]:
-        """End the transaction: 1 all answers in, 2 positions and ledger entry, 3 commit. The order is the guarantee."""
+    def _begin_commit(self) -> None:
+        """End the transaction as soon as all data is written; what is read from now on belongs to the next one."""
         self._loop.run_until(lambda: not self._outgoing.has_in_flight)
         reached("data-written")
         finished = [copy.take_progress() for copy in self._touched.values() if copy.has_moved]
         self._touched = {where: copy for where, copy in self._touched.items() if copy.has_queued}
+        self._began = time.monotonic() if self._touched else None
         entry = self._ledger_entry([progress for progress, _ in finished])
         if finished or entry.events:
-            self._write_bookkeeping(finished, entry)
-        reached("bookkeeping-written")
-        self._producer.end(commit=True)
-        reached("committed")
-        self._take_turns()
-        self._told.update({event.source: event.reason for event in entry.events if event.kind is EventKind.SET_ASIDE})
-        self._began = time.monotonic() if self._touched else None
-        if finished or entry.events:
-            yield entry
+            self._closing = Closing(self._outgoing, entry, self._records_of(finished, entry))
+            self._take_turns()
 
-    def _write_bookkeeping(self, finished: list[tuple[PartitionProgress, Position]], entry: LedgerEntry) -> None:
+    def _advance_commit(self) -> Iterator[LedgerEntry]:
+        """Yields the entry of the transaction that was being committed, once it is."""
+        if self._closing is None or not self._closing.advance():
+            return
+        entry, self._closing = self._closing.entry, None
+        self._told.update({event.source: event.reason for event in entry.events if event.kind is EventKind.SET_ASIDE})
+        yield entry
+
+    def _finish_commit(self) -> Iterator[LedgerEntry]:
+        while self._closing is not None:
+            self._loop.run_once(0.1)
+            yield from self._advance_commit()
+
+    def _records_of(
+        self, finished: list[tuple[PartitionProgress, Position]], entry: LedgerEntry
+    ) -> dict[TopicPartition, list[Record]]:
+        """What a transaction writes down on the target: its ledger entry, and how far each partition is."""
         plan, now = self._plan, entry.written_at_ms
         contents: dict[TopicPartition, list[Record]] = {
             TopicPartition(plan.ledger_topic, 0): [Record(0, now, plan.flow.encode(), ledger.encode_entry(entry))]
@@ -300,11 +315,7 @@ class LaneSession:
             key = positions.encode_key(self._source.access.alias, progress.source)
             where = TopicPartition(plan.offsets_topic, self._offsets_partition(progress.source))
             contents.setdefault(where, []).append(Record(0, now, key, positions.encode_value(position)))
-        self._producer.join(set(contents))
-        self._outgoing.send_now(
-            {self._outgoing.partition(where): records.encode(written) for where, written in contents.items()}
-        )
-        self._loop.run_until(lambda: not self._outgoing.has_in_flight)
+        return contents
 
     def _ledger_entry(self, finished: list[PartitionProgress]) -> LedgerEntry:
         plan, now = self._plan, int(time.time() * 1000)

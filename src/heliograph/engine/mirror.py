@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from heliograph.engine.control import ControlServer
+from heliograph.engine.due import Due
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
 from heliograph.engine.source import MirrorSource
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _LOOK_INTERVAL = 0.1
+_RECONSIDER_SECONDS = 10.0
 
 
 class Mirror:
@@ -136,14 +138,14 @@ class Mirror:
         return rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop").start()
 
     def _follow(self, flow: FlowDriver, query: StreamingQuery) -> None:
-        next_refresh = time.monotonic() + self._refresh_seconds
+        refresh, reconsider = Due(self._refresh_seconds), Due(_RECONSIDER_SECONDS)
         try:
             while query.isActive and not flow.is_drained:
                 time.sleep(_LOOK_INTERVAL)
-                if not self._stopping.is_set() and time.monotonic() >= next_refresh:
-                    next_refresh = time.monotonic() + self._refresh_seconds
-                    if flow.refresh():
-                        self._control.end_epoch(flow.name)
+                if self._stopping.is_set():
+                    continue
+                if (refresh.is_due() and flow.refresh()) or (reconsider.is_due() and flow.wants_new_plan()):
+                    self._control.end_epoch(flow.name)
             failure = query.exception()
             if failure is not None:
                 raise failure

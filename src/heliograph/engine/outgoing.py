@@ -65,12 +65,12 @@ class Outgoing:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits and nothing is in flight."""
+        """Whether no data waits and none is in flight."""
         return not self._in_flight and not self._ready
 
     @property
     def has_in_flight(self) -> bool:
-        """Whether answers are awaited."""
+        """Whether answers about data are awaited."""
         return bool(self._in_flight)
 
     def waiting(self) -> set[TopicPartition]:
@@ -86,14 +86,21 @@ class Outgoing:
             while self._ready.get(broker_id) and self._in_flight.get(broker_id, 0) < _MAX_IN_FLIGHT:
                 self._send_request(broker_id)
 
-    def send_now(self, chosen: Mapping[TargetPartition, Buffer]) -> None:
+    def send_now(self, chosen: Mapping[TargetPartition, Buffer], on_written: Callable[[], None]) -> None:
         """Send one batch to each of these partitions past all queues: what ends a transaction."""
         by_broker: dict[int, list[TargetPartition]] = {}
         for target in chosen:
             by_broker.setdefault(target.broker_id, []).append(target)
+        unanswered = set(by_broker)
+
+        def answered(broker_id: int) -> None:
+            unanswered.discard(broker_id)
+            if not unanswered:
+                on_written()
+
         for broker_id, targets in by_broker.items():
             stamped = [self._stamped(target.name, chosen[target]) for target in targets]
-            self._submit(broker_id, stamped, {target.name: lambda _: None for target in targets})
+            self._submit(broker_id, stamped, {target.name: lambda _: None for target in targets}, answered)
 
     def _send_request(self, broker_id: int) -> None:
         ready = self._ready[broker_id]
@@ -112,16 +119,37 @@ class Outgoing:
                 ready[name] = target  # to the back: every partition gets its turn
         if not ready:
             del self._ready[broker_id]
-        self._submit(broker_id, chosen, callbacks)
+        self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
+        self._submit(broker_id, chosen, callbacks, self._data_answered)
+
+    def _data_answered(self, broker_id: int) -> None:
+        self._in_flight[broker_id] -= 1
+        if not self._in_flight[broker_id]:
+            del self._in_flight[broker_id]
 
     def _stamped(self, where: TopicPartition, data: Buffer) -> Batch:
         view, producer = memoryview(data), self.producer
         batches.restamp(view, producer.stamp, producer.sequences.take(where, batches.record_count(view)))
         return Batch(*where, data)
 
-    def _submit(self, broker_id: int, chosen: Sequence[Batch], callbacks: dict[TopicPartition, OnAppended]) -> None:
+    def _submit(
+        self,
+        broker_id: int,
+        chosen: Sequence[Batch],
+        callbacks: dict[TopicPartition, OnAppended],
+        on_answer: Callable[[int], None],
+    ) -> None:
+
+        def answered(answer: memoryview) -> None:
+            appended, throttle_ms = producing.decode(answer)
+            if throttle_ms:
+                self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
+            for item in appended:
+                self._check(item)
+                callbacks[TopicPartition(item.topic, item.partition)](item.base_offset)
+            on_answer(broker_id)
+
         connection = self._network.connection(broker_id)
-        self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
         version = connection.version(producing.API_KEY, self.producer.produce_version, producing.LOWEST_VERSION)
         timeout_ms = self._network.access.request_timeout_ms
         body = producing.encode(chosen, self.producer.transactional_id, _ALL_REPLICAS, timeout_ms)
@@ -130,19 +158,8 @@ class Outgoing:
             version,
             True,
             body,
-            lambda answer: self._answered(broker_id, answer, callbacks),
+            answered,
         )
-
-    def _answered(self, broker_id: int, answer: memoryview, callbacks: dict[TopicPartition, OnAppended]) -> None:
-        self._in_flight[broker_id] -= 1
-        if not self._in_flight[broker_id]:
-            del self._in_flight[broker_id]
-        appended, throttle_ms = producing.decode(answer)
-        if throttle_ms:
-            self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
-        for item in appended:
-            self._check(item)
-            callbacks[TopicPartition(item.topic, item.partition)](item.base_offset)
 
     def _check(self, item: Appended) -> None:
         if not item.error_code:

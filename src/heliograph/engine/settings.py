@@ -44,5 +44,5 @@ class FlowSettings:
     ledger_topic: str
     opposite_ledger: str = ""
     max_lanes: int = 1
-    epoch_seconds: float = 60.0
+    epoch_seconds: float = 600.0  # between two epochs nothing flows for a moment, so they are long
     lane: LaneSettings = field(default_factory=LaneSettings)

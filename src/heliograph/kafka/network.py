@@ -45,7 +45,7 @@ class Network:
 
     def __init__(self, loop: Loop, access: Access) -> None:
         self.access = access
-        self._loop = loop
+        self.loop = loop
         self._addresses: dict[int, tuple[str, int]] = {}
         self._connections: dict[int, Connection] = {}
         self._leaders: dict[tuple[str, int], Leader] = {}
@@ -98,7 +98,7 @@ class Network:
             if broker_id not in self._addresses:
                 raise BrokerUnavailable(f"{self.access.alias} broker {broker_id}: its address is not known")
             host, port = self._addresses[broker_id]
-            self._connections[broker_id] = Connection(self._loop, host, port, self.access)
+            self._connections[broker_id] = Connection(self.loop, host, port, self.access)
         return self._connections[broker_id]
 
     def coordinator(self, key: str, kind: int) -> Connection:
@@ -128,7 +128,7 @@ class Network:
         for server in servers:
             host, port = server.rsplit(":", 1)
             try:
-                return Connection(self._loop, host.strip("[]"), int(port), self.access)
+                return Connection(self.loop, host.strip("[]"), int(port), self.access)
             except BrokerUnavailable as error:
                 failure = error
         assert failure is not None

@@ -84,8 +84,11 @@ class Producer(Protocol):
     def join(self, partitions: Collection[TopicPartition]) -> None:
         """Make partitions part of the current transaction, before anything is written to them."""
 
-    def end(self, commit: bool) -> None:
-        """Commit or abort the current transaction."""
+    def begin_end(self, commit: bool) -> None:
+        """Begin to commit or abort the current transaction."""
+
+    def has_ended(self) -> bool:
+        """Whether what `begin_end` began is done; raises when it cannot be."""
 
 
 class IdempotentProducer:
@@ -109,9 +112,13 @@ class IdempotentProducer:
         """Remember that something was written since the last end."""
         self.joined |= set(partitions)
 
-    def end(self, commit: bool) -> None:
+    def begin_end(self, commit: bool) -> None:
         """Nothing to do: what was acknowledged is there."""
         self.joined = set()
+
+    def has_ended(self) -> bool:
+        """At once."""
+        return True
 
 
 class TransactionalProducer:
@@ -151,27 +158,41 @@ class TransactionalProducer:
         self._ask("join", lambda: self._join_answer(request))
 
     def end(self, commit: bool) -> None:
-        """Commit or abort the current transaction."""
-        if not self.joined:
-            return
-        request = EndTxnRequest(
+        """Commit or abort the current transaction, and wait until the coordinator has it on record."""
+        if self.joined:
+            self.begin_end(commit)
+            self._network.loop.run_until(self.has_ended)
+
+    def begin_end(self, commit: bool) -> None:
+        """Ask the coordinator to commit or abort the current transaction."""
+        self._ending = EndTxnRequest(
             transactional_id=self.transactional_id,
             producer_id=self.stamp.producer_id,
             producer_epoch=self.stamp.epoch,
             committed=commit,
         )
-        version = self._coordinator.version(EndTxnRequest, highest=5 if self._joins_by_writing else 3)
-        answers = []
+        self._ended: list[EndTxnResponse] = []
+        self._coordinator.submit(self._ending, self._end_version, self._ended.append)
 
-        def answer() -> int:
-            answers.append(self._coordinator.call(request, version))
-            return int(answers[-1].error_code)
-
-        self._ask("commit" if commit else "abort", answer)
+    def has_ended(self) -> bool:
+        """Whether the coordinator has put the end on record; waits only if it was not ready to."""
+        if not self._ended:
+            return False
+        if self._ended[-1].error_code:
+            self._ask("commit" if self._ending.committed else "abort", self._end_again)
         self.joined = set()
         if self._joins_by_writing:
-            self.stamp = _stamp(answers[-1])
+            self.stamp = _stamp(self._ended[-1])
             self.sequences.restart()
+        return True
+
+    def _end_again(self) -> int:
+        self._ended.append(self._coordinator.call(self._ending, self._end_version))
+        return int(self._ended[-1].error_code)
+
+    @property
+    def _end_version(self) -> int:
+        return self._coordinator.version(EndTxnRequest, highest=5 if self._joins_by_writing else 3)
 
     def _initialise(self, timeout_ms: int) -> ProducerStamp:
         request = InitProducerIdRequest(
