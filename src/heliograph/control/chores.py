@@ -1,0 +1,133 @@
+"""What a flow does again and again beside its lanes: each kind by its name, and what came of it.
+
+A failure is never only logged: it stays in the chore's report until the chore succeeds again, and it is retried sooner
+than its interval says.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from heliograph.errors import HeliographError
+
+log = logging.getLogger(__name__)
+
+_FIRST_RETRY_SECONDS = 1.0
+_LONGEST_RETRY_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Chore:
+    """One kind of periodic work; the action says in a few words what it did, if that is worth telling."""
+
+    name: str
+    seconds: float
+    action: Callable[[], str]
+
+
+@dataclass
+class ChoreReport:
+    """How a chore is getting on."""
+
+    name: str
+    seconds: float
+    runs: int = 0
+    failures: int = 0
+    last_success_ms: int = 0
+    last_seconds: float = 0.0
+    failure: str = ""  # why it fails at present
+    failing_since_ms: int = 0
+    summary: str = ""
+
+    def succeeded(self, summary: str, seconds: float) -> None:
+        """Note a run that went well."""
+        self.runs += 1
+        self.last_success_ms, self.last_seconds = _now_ms(), seconds
+        self.failure, self.failing_since_ms = "", 0
+        self.summary = summary or self.summary
+
+    def failed(self, why: str) -> None:
+        """Note a run that went wrong."""
+        self.runs += 1
+        self.failures += 1
+        self.failing_since_ms = self.failing_since_ms or _now_ms()
+        self.failure = why
+
+
+@dataclass
+class _Worker:
+    """One chore with its report and thread."""
+
+    chore: Chore
+    report: ChoreReport
+    thread: threading.Thread = field(init=False)
+
+
+class Chores:
+    """All chores of one flow, each in a thread of its own: a slow one must not hold up the heartbeats."""
+
+    def __init__(self, flow: str, chores: Sequence[Chore]) -> None:
+        self._flow = flow
+        self._stopping = threading.Event()
+        self._workers = [_Worker(chore, ChoreReport(chore.name, chore.seconds)) for chore in chores]
+        for worker in self._workers:
+            name = f"{flow} {worker.chore.name}"
+            worker.thread = threading.Thread(target=self._run, args=(worker,), name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin; every chore runs once at once."""
+        for worker in self._workers:
+            worker.thread.start()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Begin nothing new, and wait for what is under way."""
+        self._stopping.set()
+        deadline = time.monotonic() + timeout
+        for worker in self._workers:
+            worker.thread.join(max(0.0, deadline - time.monotonic()))
+
+    def reports(self) -> list[ChoreReport]:
+        """How all of them are getting on."""
+        return [worker.report for worker in self._workers]
+
+    def _run(self, worker: _Worker) -> None:
+        retry = _FIRST_RETRY_SECONDS
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            if self._run_once(worker):
+                retry = _FIRST_RETRY_SECONDS
+                pause = worker.chore.seconds - (time.monotonic() - began)
+            else:
+                pause = min(retry, max(worker.chore.seconds, _FIRST_RETRY_SECONDS))
+                retry = min(retry * 2, _LONGEST_RETRY_SECONDS)
+            self._stopping.wait(max(pause, 0.0))
+
+    def _run_once(self, worker: _Worker) -> bool:
+        chore, report = worker.chore, worker.report
+        began = time.monotonic()
+        try:
+            summary = chore.action()
+        except HeliographError as error:
+            self._tell_failure(report, str(error))
+            return False
+        except Exception as error:  # a thread has nobody to raise to; the report shows it, and the log where it was
+            log.debug("%s: %s: unexpected failure", self._flow, chore.name, exc_info=True)
+            self._tell_failure(report, repr(error))
+            return False
+        if report.failure:
+            log.info("%s: %s works again", self._flow, chore.name)
+        report.succeeded(summary, time.monotonic() - began)
+        return True
+
+    def _tell_failure(self, report: ChoreReport, why: str) -> None:
+        if why != report.failure:
+            log.warning("%s: %s: %s; will be tried again", self._flow, report.name, why)
+        report.failed(why)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from heliograph.control.chores import Chore, Chores
+from heliograph.errors import BrokerUnavailable
+from tests.waiting import wait_until
+
+
+@contextmanager
+def running(*chores: Chore) -> Iterator[Chores]:
+    """Chores at work."""
+    made = Chores("a->b", chores)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def test_a_chore_runs_at_once_and_again_after_its_interval() -> None:
+    done: list[int] = []
+
+    def count() -> str:
+        done.append(1)
+        return f"counted {len(done)}"
+
+    with running(Chore("counting", 0.01, count)) as chores:
+        wait_until(lambda: len(done) >= 3, "three rounds", 5)
+    [report] = chores.reports()
+    assert (report.name, report.runs, report.failures) == ("counting", len(done), 0)
+    assert report.summary == f"counted {len(done)}"
+    assert report.last_success_ms > 0
+
+
+def test_after_stop_nothing_begins() -> None:
+    done: list[int] = []
+    with running(Chore("counting", 0.001, lambda: done.append(1) or "")) as chores:  # type: ignore[func-returns-value]
+        wait_until(lambda: bool(done), "a first round", 5)
+    count = len(done)
+    assert not any(worker.thread.is_alive() for worker in chores._workers)
+    assert len(done) == count
+
+
+def test_a_slow_chore_does_not_hold_up_another() -> None:
+    never, done = threading.Event(), threading.Event()
+    slow = Chore("slow", 60, lambda: str(never.wait(10)))
+    with running(slow, Chore("quick", 60, lambda: done.set() or "")):  # type: ignore[func-returns-value]
+        assert done.wait(5)
+        never.set()
+
+
+def test_a_failure_shows_until_it_is_over_and_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("heliograph.control.chores._FIRST_RETRY_SECONDS", 0.01)
+    broken = threading.Event()
+    broken.set()
+
+    def action() -> str:
+        if broken.is_set():
+            raise BrokerUnavailable("backup broker: gone")
+        return "done"
+
+    with caplog.at_level(logging.INFO), running(Chore("groups", 0.01, action)) as chores:
+        [report] = chores.reports()
+        wait_until(lambda: report.failures >= 3, "three failures", 5)
+        assert report.failure == "backup broker: gone"
+        assert report.failing_since_ms > 0
+        assert report.last_success_ms == 0
+        broken.clear()
+        wait_until(lambda: report.last_success_ms > 0, "a success", 5)
+        assert (report.failure, report.failing_since_ms, report.summary) == ("", 0, "done")
+    texts = [record.getMessage() for record in caplog.records]
+    assert texts == ["a->b: groups: backup broker: gone; will be tried again", "a->b: groups works again"]
+
+
+def test_an_unexpected_failure_shows_too_and_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.control.chores._FIRST_RETRY_SECONDS", 0.01)
+    tries: list[int] = []
+
+    def action() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise KeyError("offset")
+        return ""
+
+    with running(Chore("checkpoints", 0.01, action)) as chores:
+        [report] = chores.reports()
+        wait_until(lambda: report.last_success_ms > 0, "a success", 5)
+        assert report.failures == 1
