@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import tempfile
 import threading
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _LOOK_INTERVAL = 0.1
+_PYTHON_ERROR = re.compile(r"(heliograph\.errors\.\w+|[\w.]+(Error|Exception)): ")
 _RECONSIDER_SECONDS = 10.0
 
 
@@ -155,7 +157,9 @@ class Mirror:
 
 
 def _first_line(error: Exception) -> str:
-    """What happened, in one line; of a Spark failure the Python error inside it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    inner = [line for line in lines if line.startswith("heliograph.errors.")]
-    return inner[-1].removeprefix("heliograph.errors.") if inner else lines[0] if lines else type(error).__name__
+    """What happened, in one line; of a Spark failure the Python error inside it, which ends a traceback."""
+    lines = str(error).partition("JVM stacktrace:")[0].splitlines()
+    inner = [line for line in lines if _PYTHON_ERROR.match(line)]
+    if inner:
+        return inner[-1].removeprefix("heliograph.errors.")
+    return next((line.strip() for line in lines if line.strip()), type(error).__name__)
