@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench.rivals import Rival
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.errors import BrokerRefused
 from heliograph.kafka import writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
@@ -53,6 +54,7 @@ def _fill(source: EmbeddedCluster, names: list[str], partitions: int) -> None:
     with Admin(access) as admin:
         for start in range(0, len(names), 100):
             admin.create_topics([NewTopic(name, partitions, 1, {}) for name in names[start : start + 100]])
+        assert not admin.wait_for_topics(dict.fromkeys(names, partitions), patience=120)
     loop = Loop()
     network = Network(loop, access)
     network.refresh(names)
@@ -67,4 +69,7 @@ def _all_there(admin: Admin, wanted: list[TopicPartition]) -> bool:
     known = admin.topics()
     if any(where.topic not in known for where in wanted):
         return False
-    return all(end > 0 for end in admin.end_offsets(wanted).values())
+    try:
+        return all(end > 0 for end in admin.end_offsets(wanted).values())
+    except BrokerRefused:  # some have no leader yet
+        return False

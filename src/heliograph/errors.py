@@ -11,6 +11,7 @@ HeliographError           1  something failed while running
 │   ├── BrokerUnavailable    no connection, or no answer in time: tried again
 │   ├── BrokerRefused        the broker answered with an error code
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
+│   ├── MalformedRecord      a record of MirrorMaker 2's topics is not what it should be
 │   └── Fenced               a newer producer has taken our transactional id
 │       └── TakenOver     5  the flow belongs to another mirror now
 ├── DriverGone            1  a lane has lost the process that planned it
@@ -100,6 +101,10 @@ class AuthenticationFailed(ClusterError):
     """A cluster does not accept who we say we are."""
 
     retriable = True
+
+
+class MalformedRecord(ClusterError):
+    """A record of MirrorMaker 2's topics is not what it should be."""
 
 
 class Fenced(ClusterError):

@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -17,15 +18,17 @@ from tests.waiting import wait_until
 class MirrorProcess:
     """A running mirror whose parts can be found and killed."""
 
-    def __init__(self, settings: Path, log: Path, faults: Path | None = None) -> None:
+    def __init__(self, settings: Path, log: Path, faults: Path | None = None, options: Sequence[str] = ()) -> None:
         self._log = log
-        environment = dict(os.environ)
+        self.folder = log.parent / "temporary"  # where Spark and the mirror leave files while they run
+        self.folder.mkdir(exist_ok=True)
+        environment = {**os.environ, "TMPDIR": str(self.folder)}
         if faults is not None:
             faults.mkdir(exist_ok=True)
             environment["HELIOGRAPH_FAULTS"] = str(faults)
         with open(log, "ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "heliograph", "run", str(settings)],
+                [sys.executable, "-m", "heliograph", "run", str(settings), *options],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=environment,
@@ -56,6 +59,14 @@ class MirrorProcess:
     def tree(self) -> list[psutil.Process]:
         """All processes, the supervisor first."""
         return [self.supervisor, *self.supervisor.children(recursive=True)]
+
+    def command_lines(self) -> list[str]:
+        """What the process list shows of all processes that live."""
+        lines = []
+        for process in self.tree():
+            with suppress(psutil.NoSuchProcess):  # also of a zombie
+                lines.append(" ".join(process.cmdline()))
+        return lines
 
     def stop(self, timeout: float = 60) -> int:
         """SIGTERM; returns the exit code."""

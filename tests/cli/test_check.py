@@ -53,6 +53,7 @@ def make_topics(admin: Admin, *topics: NewTopic) -> None:
 def write(folder: Path, source: str, target: str, text: str) -> str:
     path = folder / "mm2.properties"
     common = "clusters=a,b\na->b.enabled=true\nreplication.factor=1\nemit.heartbeats.enabled=false\n"
+    common += "sync.topic.acls.enabled=false\n" if "acls" not in text else ""
     factors = "offset.storage.replication.factor=1\nledger.topic.replication.factor=1\n"
     path.write_text(f"{common}{factors}a.bootstrap.servers={source}\nb.bootstrap.servers={target}\n{text}")
     return str(path)
@@ -211,3 +212,26 @@ def test_synced_settings_count_as_the_target_s(
     capsys.readouterr()
     code, flow = report(capsys, write(tmp_path, *servers, unsynced))
     assert (code, list(messages(flow))) == (1, ["a.check-synced"])
+
+
+def test_a_file_that_says_nothing_of_rights_gets_a_note_and_passes(
+    source: Admin, backup: EmbeddedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_topics(source, NewTopic("check-noted", 1, 1))
+    text = "topics=check-noted\n# acls: not a word\n"
+    file = write(tmp_path, source.access.bootstrap_servers[0], backup.bootstrap_servers, text)
+    code, flow = report(capsys, file)
+    assert (code, flow["ok"], list(messages(flow, "note"))) == (0, True, ["a->b"])
+    assert "sync.topic.acls.enabled is not set" in messages(flow, "note")["a->b"]
+    assert run("check", file) == 0
+    assert "  note: a->b: sync.topic.acls.enabled is not set" in capsys.readouterr().out
+
+
+def test_rights_that_could_not_be_copied_are_a_warning(
+    source: Admin, guarded: EmbeddedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_topics(source, NewTopic("check-acls", 1, 1))
+    text = "topics=check-acls\nsync.topic.acls.enabled=true\n"
+    file = write(tmp_path, source.access.bootstrap_servers[0], guarded.bootstrap_servers, text)
+    _, flow = report(capsys, file)
+    assert messages(flow, "warning") == {"a->b": "rights on topics would not be copied: a has no authorizer"}

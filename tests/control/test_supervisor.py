@@ -24,6 +24,15 @@ if len(starts.read_text()) < 3:
     os.kill(os.getpid(), signal.SIGKILL)
 """
 _ENDS_WITH = "import pathlib, sys; p = pathlib.Path(sys.argv[1]); p.write_text(p.read_text() + 'x'); sys.exit({code})"
+_CANNOT_START_A_SECOND_TIME = """
+import pathlib, sys
+from heliograph.control.supervisor import tell_started
+starts = pathlib.Path(sys.argv[1]); starts.write_text(starts.read_text() + "x")
+if len(starts.read_text()) == 1:
+    tell_started()
+    sys.exit(1)
+sys.exit(3 if len(starts.read_text()) < 4 else 0)
+"""
 _WAITS_FOR_TERM = """
 import pathlib, signal, sys
 from heliograph.control.supervisor import watch_lifeline
@@ -58,6 +67,17 @@ def test_a_killed_process_is_started_again(starts: Path) -> None:
 def test_codes_that_a_new_attempt_would_not_change_are_final(starts: Path, code: int) -> None:
     assert _supervise(_ENDS_WITH.format(code=code), starts).wait(30) == code
     assert starts.read_text() == "x"
+
+
+def test_what_has_started_once_is_tried_again_when_it_cannot_start(starts: Path) -> None:
+    assert _supervise(_CANNOT_START_A_SECOND_TIME, starts).wait(30) == 0
+    assert starts.read_text() == "xxxx"
+
+
+def test_a_crash_before_the_first_start_does_not_make_it_worth_trying(starts: Path) -> None:
+    program = _CANNOT_START_A_SECOND_TIME.replace("tell_started()", "pass")
+    assert _supervise(program, starts).wait(30) == 3
+    assert starts.read_text() == "xx"
 
 
 def test_sigterm_is_passed_on_and_ends_it(starts: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
@@ -11,6 +11,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.engine.settings import LaneSettings
 from heliograph.errors import ClusterError
 from heliograph.kafka import reading
 from heliograph.model import Event, EventKind, Position, TopicPartition
@@ -109,6 +110,9 @@ WHILE_STOPPED = {
     "longer": LONGER,
 }
 WHILE_RUNNING = {"shorter": SHORTER, "longer": LONGER}
+STOPS_AT_LEAST_ONCE, GOES_ON_AT_LEAST_ONCE = (replace(item, is_exactly_once=False) for item in (QUICK, GOES_ON))
+stopping = pytest.mark.parametrize("settings", [QUICK, STOPS_AT_LEAST_ONCE], ids=["exactly-once", "at-least-once"])
+going_on = pytest.mark.parametrize("settings", [GOES_ON, GOES_ON_AT_LEAST_ONCE], ids=["exactly-once", "at-least-once"])
 stopped = pytest.mark.parametrize("case", WHILE_STOPPED.values(), ids=WHILE_STOPPED)
 running = pytest.mark.parametrize("case", WHILE_RUNNING.values(), ids=WHILE_RUNNING)
 
@@ -133,20 +137,23 @@ def assert_gone_on(ward: Ward, case: Case) -> None:
     assert ward.copied(ward.bad) == [*range(10), *case.rest]
 
 
-def assert_goes_on_without_another_word(ward: Ward, case: Case) -> None:
+def assert_goes_on_without_another_word(ward: Ward, case: Case, settings: LaneSettings) -> None:
     """A later lane begins where the one before stopped."""
     ward.feed(ward.bad, range(500, 503))
-    with ward.lane_walk(QUICK) as walk:
+    with ward.lane_walk(replace(settings, goes_on_after_loss=False)) as walk:
         walk.until_copied({ward.bad: case.end + 3})
     assert ward.events() == [case.event(ward)]
     assert ward.copied(ward.bad) == [*range(10), *case.rest, 500, 501, 502]
 
 
+@stopping
 @stopped
-def test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows(ward: Ward, case: Case) -> None:
+def test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows(
+    ward: Ward, case: Case, settings: LaneSettings
+) -> None:
     case.cause(ward)
     before = ward.positions()[ward.bad]
-    with ward.lane_walk() as walk:
+    with ward.lane_walk(settings) as walk:
         walk.until_told(2)
         ward.feed(ward.well, range(10, 15))
         walk.until_copied({ward.well: 15})
@@ -154,11 +161,12 @@ def test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows(war
     assert ward.copied(ward.well) == list(range(15))
 
 
+@stopping
 @stopped
-def test_loss_that_is_known_is_not_told_again(ward: Ward, case: Case) -> None:
+def test_loss_that_is_known_is_not_told_again(ward: Ward, case: Case, settings: LaneSettings) -> None:
     case.cause(ward)
     ward.feed(ward.well, range(10, 15))
-    with ward.lane_walk(plan=ward.plan(set_aside={ward.bad: case.advice()})) as walk:
+    with ward.lane_walk(settings, ward.plan(set_aside={ward.bad: case.advice()})) as walk:
         walk.until_copied({ward.well: 15})
         ward.feed(ward.well, range(15, 20))
         walk.until_copied({ward.well: 20})
@@ -166,19 +174,23 @@ def test_loss_that_is_known_is_not_told_again(ward: Ward, case: Case) -> None:
     assert ward.copied(ward.bad) == list(range(10))
 
 
+@going_on
 @stopped
-def test_loss_while_no_lane_ran_is_told_once_where_lanes_go_on(ward: Ward, case: Case) -> None:
+def test_loss_while_no_lane_ran_is_told_once_where_lanes_go_on(ward: Ward, case: Case, settings: LaneSettings) -> None:
     case.cause(ward)
-    with ward.lane_walk(GOES_ON) as walk:
+    with ward.lane_walk(settings) as walk:
         walk.until_copied({ward.bad: case.end})
     assert_gone_on(ward, case)
-    assert_goes_on_without_another_word(ward, case)
+    assert_goes_on_without_another_word(ward, case, settings)
 
 
+@stopping
 @running
-def test_loss_under_a_running_lane_sets_the_partition_aside_and_the_other_flows(ward: Ward, case: Case) -> None:
+def test_loss_under_a_running_lane_sets_the_partition_aside_and_the_other_flows(
+    ward: Ward, case: Case, settings: LaneSettings
+) -> None:
     before = ward.positions()[ward.bad]
-    with ward.lane_walk() as walk:
+    with ward.lane_walk(settings) as walk:
         ward.feed(ward.well, range(10, 15))
         walk.until_copied({ward.well: 15})
         case.cause(ward)
@@ -189,15 +201,18 @@ def test_loss_under_a_running_lane_sets_the_partition_aside_and_the_other_flows(
     assert ward.copied(ward.well) == list(range(20))
 
 
+@going_on
 @running
-def test_loss_under_a_running_lane_is_told_once_where_lanes_go_on(ward: Ward, case: Case) -> None:
-    with ward.lane_walk(GOES_ON) as walk:
+def test_loss_under_a_running_lane_is_told_once_where_lanes_go_on(
+    ward: Ward, case: Case, settings: LaneSettings
+) -> None:
+    with ward.lane_walk(settings) as walk:
         ward.feed(ward.well, range(10, 15))
         walk.until_copied({ward.well: 15})
         case.cause(ward)
         walk.until_copied({ward.bad: case.end})
     assert_gone_on(ward, case)
-    assert_goes_on_without_another_word(ward, case)
+    assert_goes_on_without_another_word(ward, case, settings)
 
 
 # -- retention under a running lane: an answer on its way may still bring what is deleted ------------------------------
@@ -210,8 +225,9 @@ def delete_under(ward: Ward) -> None:
     ward.delete_records(before=35)
 
 
-def test_retention_that_overtakes_a_running_lane_sets_the_partition_aside(ward: Ward) -> None:
-    with ward.lane_walk() as walk:
+@stopping
+def test_retention_that_overtakes_a_running_lane_sets_the_partition_aside(ward: Ward, settings: LaneSettings) -> None:
+    with ward.lane_walk(settings) as walk:
         ward.feed(ward.well, range(10, 15))
         walk.until_copied({ward.well: 15})
         delete_under(ward)
@@ -226,8 +242,11 @@ def test_retention_that_overtakes_a_running_lane_sets_the_partition_aside(ward: 
     assert ward.events() == [loss, aside]
 
 
-def test_after_retention_has_overtaken_it_a_running_lane_goes_on_at_the_first_record_left(ward: Ward) -> None:
-    with ward.lane_walk(GOES_ON) as walk:
+@going_on
+def test_after_retention_has_overtaken_it_a_running_lane_goes_on_at_the_first_record_left(
+    ward: Ward, settings: LaneSettings
+) -> None:
+    with ward.lane_walk(settings) as walk:
         ward.feed(ward.well, range(10, 15))
         walk.until_copied({ward.well: 15})
         delete_under(ward)
@@ -238,10 +257,11 @@ def test_after_retention_has_overtaken_it_a_running_lane_goes_on_at_the_first_re
     assert ward.positions()[ward.bad].offset == 39
 
 
-def test_deleting_what_was_mirrored_is_no_loss(ward: Ward) -> None:
+@stopping
+def test_deleting_what_was_mirrored_is_no_loss(ward: Ward, settings: LaneSettings) -> None:
     ward.delete_records(before=10)
     ward.feed(ward.bad, range(10, 12))
-    with ward.lane_walk() as walk:
+    with ward.lane_walk(settings) as walk:
         walk.until_copied({ward.bad: 12})
     assert ward.events() == []
     assert ward.copied(ward.bad) == list(range(12))
@@ -250,8 +270,9 @@ def test_deleting_what_was_mirrored_is_no_loss(ward: Ward) -> None:
 # -- topics that are gone ---------------------------------------------------------------------------------------------
 
 
-def test_a_topic_that_goes_away_under_a_running_lane_is_set_aside(ward: Ward) -> None:
-    with ward.lane_walk() as walk:
+@stopping
+def test_a_topic_that_goes_away_under_a_running_lane_is_set_aside(ward: Ward, settings: LaneSettings) -> None:
+    with ward.lane_walk(settings) as walk:
         ward.feed(ward.well, range(10, 15))
         walk.until_copied({ward.well: 15})
         ward.delete_topic()
@@ -318,31 +339,64 @@ def await_leader(cluster: EmbeddedCluster, topic: str) -> None:
     wait_until(is_led, f"a leader of {topic}", seconds=60)
 
 
+@contextmanager
+def replicated_ward(prepared: Stations) -> Iterator[tuple[EmbeddedCluster, Ward]]:
+    """A ward whose source partitions have a replica that lags: ten of twenty records are on one broker only."""
+    settings = {"broker.session.timeout.ms": "2000"}  # so that the death of the leader is soon noticed
+    with running_clusters(ClusterSpec("primary", 2, settings=settings, separate_controller=True)) as [cluster]:
+        pairs = {
+            create_replicated(cluster, name): TopicPartition(create_topic(prepared.target, name), 0)
+            for name in (fresh_name("replicated"), fresh_name("replicated"))
+        }
+        ward = Ward(Stations(cluster.bootstrap_servers, prepared.target), pairs, f"lane-of-{next(iter(pairs)).topic}")
+        ward.feed(ward.bad, range(10))
+        ward.feed(ward.well, range(10))
+        cluster.brokers[1].stop()
+        ward.feed(ward.bad, range(10, 20))
+        yield cluster, ward
+
+
+def elect_uncleanly(cluster: EmbeddedCluster, ward: Ward) -> None:
+    """The broker that has everything dies, and the one that lags behind takes its place."""
+    first, second = cluster.brokers
+    first.process.kill()
+    second.start()
+    for source in ward.pairs:
+        await_leader(cluster, source.topic)
+
+
 @pytest.fixture(scope="module")
 def cut_back(prepared: Stations) -> Iterator[Ward]:
     """A ward whose bad source partition lost offsets 10 to 19 in an unclean election, and has grown beyond them since.
 
     The log is longer than the position says, so that only the leader epochs tell.
     """
-    settings = {"broker.session.timeout.ms": "2000"}  # so that the death of the leader is soon noticed
-    with running_clusters(ClusterSpec("primary", 2, settings=settings, separate_controller=True)) as [cluster]:
-        first, second = cluster.brokers
-        pairs = {
-            create_replicated(cluster, name): TopicPartition(create_topic(prepared.target, name), 0)
-            for name in (fresh_name("replicated"), fresh_name("replicated"))
-        }
-        ward = Ward(Stations(cluster.bootstrap_servers, prepared.target), pairs, "lane-of-replicated")
-        ward.feed(ward.bad, range(10))
-        ward.feed(ward.well, range(10))
-        second.stop()
-        ward.feed(ward.bad, range(10, 20))
+    with replicated_ward(prepared) as (cluster, ward):
         ward.copy_all()
-        first.process.kill()
-        second.start()
-        for source in pairs:
-            await_leader(cluster, source.topic)
+        elect_uncleanly(cluster, ward)
         ward.feed(ward.bad, range(100, 130))
         yield ward
+
+
+def test_a_log_that_is_cut_back_under_a_running_lane_is_told_in_either_mode(prepared: Stations) -> None:
+    reason = "the source's log was cut back to offset 10; offsets 10 to 19 had been mirrored"
+    with replicated_ward(prepared) as (cluster, ward):
+        loss = Event(EventKind.TRUNCATION, ward.bad, 10, 20, reason)
+        with ward.lane_walk() as walk:
+            walk.until_copied({ward.bad: 20, ward.well: 10})
+            elect_uncleanly(cluster, ward)
+            told, aside = walk.until_told(2)
+            ward.feed(ward.well, range(10, 15))
+            walk.until_copied({ward.well: 15})
+        assert told == loss
+        assert (aside.kind, aside.source, aside.from_offset) == (EventKind.SET_ASIDE, ward.bad, 20)
+        assert (ward.copied(ward.bad), ward.positions()[ward.bad].offset) == (list(range(20)), 19)
+        with ward.lane_walk(GOES_ON_AT_LEAST_ONCE) as walk:
+            assert walk.until_told(1) == [loss]
+            ward.feed(ward.bad, range(100, 130))
+            walk.until_copied({ward.bad: 40})
+        assert ward.copied(ward.bad) == [*range(20), *range(100, 130)]
+        assert ward.events() == [loss, aside, loss]
 
 
 def test_records_lost_in_an_unclean_election_are_told_even_when_the_log_has_grown_beyond_them(cut_back: Ward) -> None:

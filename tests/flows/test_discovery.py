@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic, SettingSource, Status
 from heliograph.model import TopicPartition
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import admin_of, await_growth, copies, expect_equal, write_settings
 from tests.waiting import wait_until
+from tests.zoo import raw
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -99,6 +101,19 @@ def test_only_chosen_topics_appear_and_copies_are_not_copied_back(scene: _Scene)
     assert copies - {"west.heartbeats"} == {"west.find-first", "west.find-answer"}  # heartbeats need not be chosen
     grown = ("east.east.", "east.west.", "west.east.", "west.west.", "east.mm2-", "west.mm2-", "east.__", "west.__")
     assert not {name for name in _topics(scene.west) | _topics(scene.east) if name.startswith(grown)}
+
+
+def test_a_partition_set_aside_for_its_size_goes_on_when_the_target_takes_more(scene: _Scene) -> None:
+    _create(scene.west, NewTopic("east.find-large", 1, 1, {"max.message.bytes": "10000"}))
+    _create(scene.east, NewTopic("find-large", 1, 1))
+    values = [b"small", b"x" * 50_000, b"after"]
+    where = TopicPartition("find-large", 0)
+    raw.append(scene.east.bootstrap_servers, where, [raw.batch_of([Record(0, 1, b"k", value)]) for value in values])
+    wait_until(lambda: "raise max.message.bytes of east.find-large" in scene.log.read_text(), "the reason", 60, 0.2)
+
+    with admin_of(scene.west) as admin:
+        admin.alter_topic_settings({"east.find-large": {"max.message.bytes": "100000"}})
+    expect_equal(scene.east, scene.west, copies("find-large", "east.find-large", 1), len(values), scene.log)
 
 
 def _create(cluster: EmbeddedCluster, *topics: NewTopic) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,13 @@ from heliograph.kafka.topics import NewTopic
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import admin_of, await_growth, copies, expect_equal, write_settings
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _PARTITIONS = 3
+_LONGEST_PAUSE = 10
+_QUICK_START = 10  # seconds from an attempt that succeeds to the first records
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +63,10 @@ def test_a_target_that_is_down_at_the_start_holds_up_nobody_and_gets_all_later(
     try:
         with _load(primary, "fan-out") as load:
             await_growth(backup, "hub.fan-out", 90)
+            wait_until(lambda: len(_pauses(log)) >= 5, "the fifth attempt at the target that is down", 90)
+            assert max(_pauses(log)) <= _LONGEST_PAUSE
             _bring_back(spare)
-            await_growth(spare, "hub.fan-out", 90)
+            await_growth(spare, "hub.fan-out", _LONGEST_PAUSE + _QUICK_START)
         for target in (backup, spare):
             expect_equal(primary, target, copies("fan-out", "hub.fan-out", _PARTITIONS), load.acknowledged, log)
         assert mirror.stop() == 0
@@ -95,6 +101,11 @@ def test_a_target_that_dies_holds_up_neither_the_other_flow_nor_the_end(
         assert again.stop() == 0
     finally:
         again.kill()
+
+
+def _pauses(log: Path) -> list[float]:
+    """How long a flow has waited before each new attempt, in seconds."""
+    return [float(found) for found in re.findall(r"hub->far: .*starting again in ([\d.]+) s", log.read_text())]
 
 
 def _create(cluster: EmbeddedCluster, topic: str) -> None:

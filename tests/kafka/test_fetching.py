@@ -50,6 +50,25 @@ def test_a_request_has_the_bytes_of_the_client_library(version: int) -> None:
     assert session.encode() == request(version, 0, [7])
 
 
+def test_a_request_can_leave_the_rack_out() -> None:
+    session = FetchSession(fetching.HIGHEST_VERSION, FetchLimits(rack="r1"))
+    racks = []
+    for session.prefers_rack in (True, False):
+        racks.append(FetchRequest.decode(session.encode(), version=fetching.HIGHEST_VERSION).rack_id)
+    assert racks == ["r1", ""]
+
+
+def test_a_partition_that_was_removed_is_not_named_because_it_moved() -> None:
+    session = FetchSession(fetching.HIGHEST_VERSION, FetchLimits())
+    removed, kept = point(1), point(2)
+    session.add(removed)
+    session.add(kept)
+    session.remove(removed)
+    session.moved(removed)
+    assert named_in(session.version, session.encode()) == {2: 5}
+    assert session.points == [kept]
+
+
 def forgotten_of(version: int, body: bytes) -> list[int]:
     decoded = FetchRequest.decode(body, version=version)
     return sorted(number for topic in decoded.forgotten_topics_data for number in topic.partitions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from heliograph.config.flow import FlowConfig
     from heliograph.sync.preflight import FlowReport
 
 _UNREACHABLE = 3
@@ -31,12 +32,20 @@ def check(file: FileArgument, flow: FlowOption = None, output: FormatOption = Fo
     heliograph check mm2.properties --flow 'primary->dr' -o yaml
     """
     from heliograph.config.mirror_config import load
-    from heliograph.sync.preflight import examine
 
     config = load(file)
-    result = CheckResult(config.file, tuple(examine(one) for one in chosen_flows(config, flow)))
+    result = CheckResult(config.file, tuple(_report(one) for one in chosen_flows(config, flow)))
     show(result, output)
     raise typer.Exit(result.exit_code)
+
+
+def _report(flow: FlowConfig) -> FlowReport:
+    from heliograph.sync.acls import examine_acls
+    from heliograph.sync.preflight import examine
+
+    report = examine(flow)
+    have_answered = bool(report.clusters)
+    return replace(report, findings=(*report.findings, *(examine_acls(flow) if have_answered else ())))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from heliograph.cli import config, output
+from heliograph.cli import config, offsets, output
 from heliograph.cli.bench import bench
 from heliograph.cli.check import check
 from heliograph.cli.demo import demo
@@ -28,6 +28,7 @@ app.command()(status)
 app.command()(lag)
 app.command()(plan)
 app.command()(check)
+app.add_typer(offsets.app)
 app.add_typer(config.app)
 
 

@@ -1,9 +1,9 @@
-"""`heliograph plan`: what a file would mirror, create and skip, without touching anything."""
+"""`heliograph plan`: what a file would mirror, create, alter and skip, without touching anything."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from heliograph.cli.config import FileArgument
 from heliograph.cli.flows import FlowOption, chosen_flows
@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from heliograph.config.flow import FlowConfig
+    from heliograph.kafka.acls import Acl
     from heliograph.kafka.topics import NewTopic
+    from heliograph.sync.acls import AclDrift
+    from heliograph.sync.topic_settings import SettingsDrift
     from heliograph.sync.topics import TopicPlan
+
+    Row: TypeAlias = tuple[str, str, str]
 
 
 def plan(file: FileArgument, flow: FlowOption = None, output: FormatOption = Format.TABLE) -> None:
@@ -32,13 +37,15 @@ def plan(file: FileArgument, flow: FlowOption = None, output: FormatOption = For
     show(PlanResult(tuple(_plan_of(one) for one in flows)), output)
 
 
-def _plan_of(flow: FlowConfig) -> FlowPlan:
+def _plan_of(flow: FlowConfig) -> FlowPlan | HeartbeatsOnly:
     from heliograph.kafka.access import access_for
     from heliograph.kafka.admin import Admin
+    from heliograph.sync.acls import AclSync
+    from heliograph.sync.topic_settings import TopicSettingsSync
     from heliograph.sync.topics import internal_topics, read_plan
 
     if flow.heartbeats_only:
-        return FlowPlan(flow.name, None, ())
+        return HeartbeatsOnly(flow.name)
     with (
         Admin(access_for(flow.source, "admin")) as source,
         Admin(access_for(flow.target, "admin")) as target,
@@ -46,23 +53,38 @@ def _plan_of(flow: FlowConfig) -> FlowPlan:
         topics = internal_topics(flow)
         existing = target.topics([topic.name for topic in topics])
         lacking = tuple(topic for topic in topics if topic.name not in existing)
-        return FlowPlan(flow.name, read_plan(flow, source, target), lacking)
+        return FlowPlan(
+            flow.name,
+            read_plan(flow, source, target),
+            lacking,
+            TopicSettingsSync(flow, source, target).drift(),
+            AclSync(flow, source, target).drift(),
+        )
+
+
+@dataclass(frozen=True)
+class HeartbeatsOnly:
+    """A flow that only writes heartbeats."""
+
+    flow: str
 
 
 @dataclass(frozen=True)
 class FlowPlan:
-    """The plan of one flow; none for a flow that only writes heartbeats."""
+    """The plan of one flow."""
 
     flow: str
-    topics: TopicPlan | None
+    topics: TopicPlan
     book_keeping: tuple[NewTopic, ...]
+    settings: SettingsDrift
+    acls: AclDrift
 
 
 @dataclass(frozen=True)
 class PlanResult:
     """The plans of all chosen flows."""
 
-    flows: tuple[FlowPlan, ...]
+    flows: tuple[FlowPlan | HeartbeatsOnly, ...]
 
     def data(self) -> Data:
         """The result as plain values."""
@@ -75,10 +97,10 @@ class PlanResult:
         return Group(*(_flow_view(flow) for flow in self.flows))
 
 
-def _flow_data(flow: FlowPlan) -> Data:
-    topics = flow.topics
-    if topics is None:
+def _flow_data(flow: FlowPlan | HeartbeatsOnly) -> Data:
+    if isinstance(flow, HeartbeatsOnly):
         return {"name": flow.flow, "heartbeats_only": True}
+    topics = flow.topics
     counts = _partition_counts(topics)
     return {
         "name": flow.flow,
@@ -90,6 +112,11 @@ def _flow_data(flow: FlowPlan) -> Data:
         "add_partitions": [
             {"topic": growth.topic, "from": growth.partitions, "to": growth.new_total} for growth in topics.grow
         ],
+        "alter_settings": _settings_data(flow.settings),
+        "settings_not_compared": [{"topic": topic, "reason": why} for topic, why in flow.settings.refused.items()],
+        "create_acls": [_acl_data(acl) for acl in flow.acls.missing],
+        "acls_left_out": [_acl_data(acl) for acl in flow.acls.left_out],
+        "acls_skipped": flow.acls.skipped,
         "skip": [{"topic": item.topic, "reason": item.reason.name.lower()} for item in topics.skipped],
         "problems": [
             {"topics": list(item.topics), "target": item.target, "message": item.message} for item in topics.problems
@@ -106,31 +133,79 @@ def _topic_data(topic: NewTopic) -> Data:
     }
 
 
-def _flow_view(flow: FlowPlan) -> RenderableType:
+def _settings_data(drift: SettingsDrift) -> list[Data]:
+    return [
+        {
+            "topic": topic,
+            "set": dict(changes.sets),
+            "reset": list(changes.deletes),
+            "unknown_to_target": list(changes.unknown),
+        }
+        for topic, changes in drift.changes.items()
+        if changes.are_needed or changes.unknown
+    ]
+
+
+def _acl_data(acl: Acl) -> Data:
+    return {
+        "topic": acl.topic,
+        "pattern": acl.pattern.name.lower(),
+        "principal": acl.principal,
+        "host": acl.host,
+        "operation": acl.operation.name,
+        "permission": acl.permission.name.lower(),
+    }
+
+
+def _flow_view(flow: FlowPlan | HeartbeatsOnly) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    if flow.topics is None:
+    if isinstance(flow, HeartbeatsOnly):
         return Text(f"{flow.flow}: heartbeats only")
     topics = flow.topics
     title = f"{flow.flow}: {len(topics.mirrored)} partitions of {len(topics.names)} topics"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in ("action", "topic", "details"):
         table.add_column(column, overflow="fold")
-    for row in _rows(flow, topics):
+    for row in (*_topic_rows(flow), *_setting_rows(flow.settings), *_acl_rows(flow.acls), *_mirror_rows(topics)):
         table.add_row(*(Text(cell) for cell in row))
     return table
 
 
-def _rows(flow: FlowPlan, topics: TopicPlan) -> Iterator[tuple[str, str, str]]:
-    for problem in topics.problems:
+def _topic_rows(flow: FlowPlan) -> Iterator[Row]:
+    for problem in flow.topics.problems:
         yield "PROBLEM", ", ".join(problem.topics), problem.message
-    for topic in (*flow.book_keeping, *topics.create):
+    for topic in (*flow.book_keeping, *flow.topics.create):
         settings = "".join(f", {name}={value}" for name, value in topic.settings.items())
         sizes = f"{topic.partitions} partitions, replication factor {topic.replication_factor}"
         yield "create", topic.name, sizes + settings
-    for growth in topics.grow:
+    for growth in flow.topics.grow:
         yield "add partitions", growth.topic, f"{growth.partitions} -> {growth.new_total}"
+
+
+def _setting_rows(drift: SettingsDrift) -> Iterator[Row]:
+    for topic, changes in drift.changes.items():
+        if changes.sets:
+            yield "set", topic, ", ".join(f"{name}={value}" for name, value in changes.sets.items())
+        if changes.deletes:
+            yield "reset", topic, ", ".join(changes.deletes)
+        if changes.unknown:
+            yield "cannot set", topic, f"{', '.join(changes.unknown)}: the target does not know it"
+    for topic, reason in drift.refused.items():
+        yield "cannot compare settings", topic, reason
+
+
+def _acl_rows(drift: AclDrift) -> Iterator[Row]:
+    for acl in drift.missing:
+        yield "create ACL", acl.topic, acl.rule
+    for acl in drift.left_out:
+        yield "leave out ACL", acl.topic, f"{acl.rule}; not copied: more than one topic"
+    if drift.skipped:
+        yield "no ACLs", "", drift.skipped
+
+
+def _mirror_rows(topics: TopicPlan) -> Iterator[Row]:
     counts = _partition_counts(topics)
     for topic_name, remote in topics.names.items():
         yield "mirror", topic_name, f"-> {remote}, {counts[topic_name]} partitions"

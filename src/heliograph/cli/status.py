@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 WatchOption = Annotated[bool, typer.Option("--watch", help="Show it again every two seconds, until Ctrl-C.")]
 
 _WATCH_SECONDS = 2.0
+_SHOWN_EVENTS = 10  # the newest; -o json gives all of the last day
 
 
 def status(
@@ -119,7 +120,8 @@ class StatusResult:
             for item in flow.partitions
             if item.set_aside
         ]
-        return Group(table, *notes)
+        events = [Text(f"{flow.flow}: {event}") for flow in self.flows for event in flow.events[-_SHOWN_EVENTS:]]
+        return Group(table, *notes, *events)
 
 
 @dataclass(frozen=True)

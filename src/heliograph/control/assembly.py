@@ -16,7 +16,7 @@ from heliograph.errors import ConfigError
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import Status
-from heliograph.model import Assignment
+from heliograph.model import Assignment, TopicPartition
 from heliograph.sync.topics import (
     Applied,
     apply_topics,
@@ -78,7 +78,7 @@ class _FlowTopics:
         with Admin(self._target) as target:
             self._tell(create_topics(internal_topics(self._flow), target))
 
-    def find(self) -> Sequence[Assignment]:
+    def find(self, set_aside: Collection[TopicPartition]) -> Sequence[Assignment]:
         """All partitions that can be mirrored now."""
         with Admin(self._source) as source, Admin(self._target) as target:
             plan = read_plan(self._flow, source, target)
@@ -86,11 +86,13 @@ class _FlowTopics:
                 self._once(f"{self._flow.name}: {problem}")
             self._tell(apply_topics(plan, target))
             ready = plan.ready_on(target.topics(list(plan.names.values())))
+            for source_partition in ready.keys() & set(set_aside):
+                self._limits.pop(ready[source_partition].topic, None)
             self._learn_limits({where.topic for where in ready.values()}, target)
         return [Assignment(source, where, self._limits[where.topic]) for source, where in ready.items()]
 
     def _learn_limits(self, topics: set[str], target: Admin) -> None:
-        """How large a batch the target takes: asked once for each topic, and for all again when one was refused."""
+        """How large a batch the target takes: asked once for each topic, and again while one of it is set aside."""
         unknown = topics - self._limits.keys()
         for topic, settings in target.topic_settings(sorted(unknown)).items():
             self._limits[topic] = int(settings[_LARGEST_BATCH].value or 0)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from heliograph.config.flow import FlowConfig
 from heliograph.engine.settings import FlowSettings, LaneSettings
+from heliograph.engine.start import NOWHERE
 from heliograph.kafka.access import access_for
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.sync.topics import ledger_topic, opposite_ledger
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers in a batch's attributes
+_STARTS = {"earliest": EARLIEST, "latest": LATEST, "none": NOWHERE}
 
 
 def flow_settings(flow: FlowConfig) -> FlowSettings:
@@ -64,4 +66,4 @@ def _start(flow: FlowConfig) -> int:
     timestamp = flow.get("start.timestamp.ms")
     if isinstance(timestamp, int):
         return timestamp
-    return LATEST if flow.source.client_settings("consumer")["auto.offset.reset"] == "latest" else EARLIEST
+    return _STARTS[str(flow.source.client_settings("consumer")["auto.offset.reset"])]

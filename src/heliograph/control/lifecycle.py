@@ -7,6 +7,9 @@ import signal
 import threading
 
 from heliograph.control.assembly import Assembly
+from heliograph.control.chores import Chores
+from heliograph.control.standing import Standing
+from heliograph.control.supervisor import tell_started
 from heliograph.errors import HeliographError
 
 log = logging.getLogger(__name__)
@@ -22,9 +25,15 @@ def run_until_signalled(assembly: Assembly, stopping: threading.Event | None = N
         signal.signal(number, lambda *_: over.set())
     log.info("starting %s", ", ".join(assembly.flows))
     mirror = assembly.start()
+    tell_started()
+    chores = [Chores(flow.name, [Standing(flow).chore()]) for flow in assembly.flows.values()]
+    for group in chores:
+        group.start()
     while not over.wait(_LOOK_INTERVAL) and mirror.is_running:
         pass
     log.info("stopping: lanes commit what is under way")
+    for group in chores:
+        group.stop(0)
     if not mirror.stop(_DRAIN_SECONDS):
         text = f"lanes did not end within {_DRAIN_SECONDS:.0f} s; what they had not committed will be copied next time"
         raise HeliographError(text)

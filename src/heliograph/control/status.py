@@ -10,17 +10,18 @@ from enum import Enum
 
 from heliograph.config.flow import FlowConfig
 from heliograph.control.flow_settings import flow_settings
-from heliograph.kafka import batches, fetching, ledger, positions, reading
+from heliograph.control.ledger_tail import RATE_MS, LedgerTail, read_tail
+from heliograph.control.newest_positions import newest_positions
+from heliograph.kafka import batches, fetching, reading
 from heliograph.kafka.access import Access, access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED, FetchLimits, FetchPoint, FetchSession
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import Event, EventKind, LedgerEntry, Position, TopicPartition
+from heliograph.model import Event, Position, TopicPartition
 from heliograph.sync.topics import read_plan
 
-_RECENT_MS = 60_000
 _STALLED_AFTER_MS = 30_000
 
 
@@ -94,11 +95,11 @@ def read_status(flow: FlowConfig) -> FlowStatus:
         pairs = read_plan(flow, source, target).mirrored
         existing = target.topics([settings.offsets_topic, settings.ledger_topic])
     known: dict[TopicPartition, Position] = {}
-    tail = _LedgerTail()
+    tail = LedgerTail(now_ms)
     if len(existing) == 2:  # both book-keeping topics are there: the flow has run before
         with _network(target_admin, list(existing)) as (loop, network):
-            known = _positions(loop, network, settings.offsets_topic, flow.source.alias)
-            tail.read(loop, network, settings.ledger_topic, now_ms - _RECENT_MS)
+            known = newest_positions(loop, network, settings.offsets_topic, flow.source.alias, pairs)
+            tail = read_tail(loop, network, settings.ledger_topic, now_ms)
     with _network(source_admin, sorted({where.topic for where in pairs})) as (loop, network):
         starts, ends = _offsets(network, pairs, EARLIEST), _offsets(network, pairs, LATEST)
         done = {where: known[where].offset if where in known else -1 for where in pairs}
@@ -109,45 +110,11 @@ def read_status(flow: FlowConfig) -> FlowStatus:
         )
         for where, end in sorted(ends.items())
     ]  # fmt: skip
-    seconds = _RECENT_MS / 1000
+    seconds = RATE_MS / 1000
     return FlowStatus(
         flow.name, tail.owner, tail.last_commit_ms, tail.records / seconds, tail.bytes / seconds,
         partitions, tail.events, now_ms,
     )  # fmt: skip
-
-
-class _LedgerTail:
-    """What the ledger's latest entries say."""
-
-    def __init__(self) -> None:
-        self.owner = ""
-        self.last_commit_ms = 0
-        self.records = 0
-        self.bytes = 0
-        self.events: list[Event] = []
-        self.set_aside: dict[TopicPartition, str] = {}
-
-    def read(self, loop: Loop, network: Network, topic: str, since_ms: int) -> None:
-        """Read the whole ledger that is kept; only entries since the given time count for rates."""
-        start = reading.list_offsets(network, topic, {0: EARLIEST})
-        for _, record in reading.read_to_end(loop, network, topic, start):
-            value = record.value or b"{}"
-            self.owner = ledger.decode_owner(value) or self.owner
-            entry = ledger.decode_entry(value)
-            if entry is not None:
-                self._add(entry, since_ms)
-
-    def _add(self, entry: LedgerEntry, since_ms: int) -> None:
-        self.last_commit_ms = max(self.last_commit_ms, entry.written_at_ms)
-        if entry.written_at_ms >= since_ms:
-            self.records += entry.record_count
-            self.bytes += sum(progress.byte_count for progress in entry.partitions)
-        for event in entry.events:
-            self.events.append(event)
-            if event.kind is EventKind.SET_ASIDE:
-                self.set_aside[event.source] = event.reason
-            elif event.kind is EventKind.RESUMED:
-                self.set_aside.pop(event.source, None)
 
 
 @contextmanager
@@ -159,14 +126,6 @@ def _network(access: Access, topics: list[str]) -> Iterator[tuple[Loop, Network]
         yield loop, network
     finally:
         loop.close()
-
-
-def _positions(loop: Loop, network: Network, topic: str, alias: str) -> dict[TopicPartition, Position]:
-    known: dict[TopicPartition, Position] = {}
-    starts = reading.list_offsets(network, topic, dict.fromkeys(network.partitions(topic), EARLIEST))
-    for _, record in reading.read_to_end(loop, network, topic, starts):
-        positions.apply(known, alias, record.key, record.value)
-    return known
 
 
 def _offsets(network: Network, partitions: Collection[TopicPartition], when: int) -> dict[TopicPartition, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -20,12 +21,13 @@ from heliograph.errors import ConfigError, StartError, TakenOver
 log = logging.getLogger(__name__)
 
 LIFELINE = "HELIOGRAPH_LIFELINE"
+_STARTED = "HELIOGRAPH_STARTED"
 
 _FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
+_LONGEST_PAUSE = 10.0
 _LONG_ENOUGH = 60.0
-# Done, wrong configuration, could not start, taken over by another mirror: a new attempt would be no help, or a fight.
-_FINAL_CODES = {0, ConfigError.exit_code, StartError.exit_code, TakenOver.exit_code}
+# Done, wrong configuration, taken over by another mirror: a new attempt would be no help, or a fight.
+_FINAL_CODES = {0, ConfigError.exit_code, TakenOver.exit_code}
 
 
 class Supervisor:
@@ -35,6 +37,7 @@ class Supervisor:
         self._command = command
         self._child: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
+        self._has_started = False
 
     def run(self) -> int:
         """Run until the command ends for good; returns its exit code."""
@@ -44,25 +47,36 @@ class Supervisor:
         while True:
             began = time.monotonic()
             code = self._run_once()
-            if self._stopping.is_set() or code in _FINAL_CODES:
+            if self._stopping.is_set() or self._is_final(code):
                 return code if code >= 0 else 1
             pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_ENOUGH else min(pause * 2, _LONGEST_PAUSE)
             log.error("the mirroring process ended (%s); starting it again in %.1f s", _cause(code), pause)
             if self._stopping.wait(pause):
                 return 0
 
+    def _is_final(self, code: int) -> bool:
+        """What could be started before can be started again, once whatever hinders it now has passed."""
+        return code in _FINAL_CODES or (code == StartError.exit_code and not self._has_started)
+
     def _run_once(self) -> int:
         # The child sees its input end when this process is gone, however it went, and then drains and ends too.
-        read_end, write_end = os.pipe()
-        environment = {**os.environ, LIFELINE: "1"}
-        self._child = subprocess.Popen(self._command, stdin=read_end, env=environment, start_new_session=True)
-        os.close(read_end)
+        lifeline, our_end = os.pipe()
+        started, its_end = os.pipe()
+        environment = {**os.environ, LIFELINE: "1", _STARTED: str(its_end)}
+        self._child = subprocess.Popen(
+            self._command, stdin=lifeline, env=environment, start_new_session=True, pass_fds=[its_end]
+        )
+        os.close(lifeline)
+        os.close(its_end)
         if self._stopping.is_set():
             self._child.terminate()
         try:
-            return self._child.wait()
+            code = self._child.wait()
+            self._has_started |= _holds_something(started)
+            return code
         finally:
-            os.close(write_end)
+            os.close(our_end)
+            os.close(started)
 
     def _pass_on(self, number: int, _: object) -> None:
         self._stopping.set()
@@ -84,9 +98,21 @@ def watch_lifeline() -> threading.Event:
     return gone
 
 
+def tell_started() -> None:
+    """In the supervised process: let the supervisor know that everything needed to start was there."""
+    if descriptor := os.environ.pop(_STARTED, ""):
+        os.write(int(descriptor), b"1")
+        os.close(int(descriptor))
+
+
 def supervised_command(arguments: Sequence[str]) -> list[str]:
     """The same program with other arguments."""
     return [sys.executable, "-m", "heliograph", *arguments]
+
+
+def _holds_something(pipe: int) -> bool:
+    """Whether something was written; does not wait for writers, as a child's child may have outlived it."""
+    return bool(select.select([pipe], [], [], 0)[0] and os.read(pipe, 1))
 
 
 def _cause(code: int) -> str:

@@ -29,7 +29,7 @@ class ClusterSpec:
 
     The first listener of every broker is a plain one called PLAINTEXT, which the brokers themselves use;
     `listeners` adds others, e.g. with TLS or SASL. With `separate_controller`, every broker can be killed
-    without losing the controller.
+    without losing the controller. `racks` names the rack of each broker.
     """
 
     alias: str
@@ -39,6 +39,7 @@ class ClusterSpec:
     separate_controller: bool = False
     heap: str = "512m"
     folder: Path | None = None
+    racks: Sequence[str] = ()
     features: Mapping[str, int] = field(default_factory=dict)  # levels other than the newest
 
 
@@ -128,6 +129,7 @@ class EmbeddedCluster:
         controller_ports = {node: next(ports) for node in controllers}
         voters = ",".join(f"{node}@127.0.0.1:{port}" for node, port in controller_ports.items())
         cluster_id = self._cluster_id()
+        racks = {node: {"broker.rack": rack} for node, rack in zip(brokers, spec.racks, strict=False)}
 
         def node_spec(node: int) -> BrokerSpec:
             groups = {"broker": brokers, "controller": controllers}
@@ -138,7 +140,8 @@ class EmbeddedCluster:
             return BrokerSpec(
                 node_id=node, roles=",".join(roles), cluster_id=cluster_id, quorum_voters=voters,
                 listeners=listeners, folder=self.folder / f"node-{node}",
-                replication_factor=min(spec.brokers, 3), settings=spec.settings, heap=spec.heap, features=spec.features,
+                replication_factor=min(spec.brokers, 3), settings={**spec.settings, **racks.get(node, {})},
+                heap=spec.heap, features=spec.features,
             )  # fmt: skip
 
         return [node_spec(node) for node in dict.fromkeys([*controllers, *brokers])]

@@ -76,8 +76,11 @@ class FlowTopics(Protocol):
     def prepare(self) -> None:
         """Create the topics for positions and ledger where they are missing."""
 
-    def find(self) -> Sequence[Assignment]:
-        """All partitions that can be mirrored now; creates what the target lacks."""
+    def find(self, set_aside: Collection[TopicPartition]) -> Sequence[Assignment]:
+        """All partitions that can be mirrored now; creates what the target lacks.
+
+        What is known of those that are set aside is asked anew: the cause may be gone.
+        """
 
     def transactional_ids(self, prefix: str) -> Collection[str]:
         """The transactional ids on the target that begin so."""
@@ -138,7 +141,7 @@ class FlowDriver:
 
     def refresh(self) -> bool:
         """Look for new topics and partitions; whether there are any changes."""
-        found = self._topics.find()
+        found = self._topics.find(set(self.totals.set_aside))
         changed = set(found) != set(self._assignments)
         self._assignments = found
         return changed

@@ -1,98 +1,194 @@
-"""The source side of a lane: one fetch session per broker, with buffers that are used again when they are free."""
+"""The source side of a lane: which broker each partition is read from.
+
+That is its leader, or the replica in our rack that the leader names (KIP-392). A replica may lag, so its word about
+what a partition holds counts for nothing: whatever it refuses, the leader is asked. Partitions whose broker is lost are
+adrift until their leader, the same or a new one, can be reached; the others are read on.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
 
-from heliograph.kafka import fetching
+from heliograph.engine.source_broker import Arrival, SourceBroker
+from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.connection import Connection
-from heliograph.kafka.fetching import FetchLimits, FetchResult, FetchSession
+from heliograph.kafka.fetching import Fetched, FetchLimits, FetchPoint
+from heliograph.kafka.network import Network
+from heliograph.model import TopicPartition
 
-_BUFFERS = 3
-_HEADROOM = 64 * 1024
-_ANSWER_SECONDS = 30
+# Leader not available, not leader or follower, replica not available, storage error, fenced leader epoch, unknown
+# leader epoch, offset not available: what a partition answers while it moves.
+_MOVES = {5, 6, 9, 56, 74, 75, 78}
+_LOOK_AGAIN_SECONDS = 0.25
+_AVOID_SECONDS = 10.0  # a little more than brokers take to notice that one of them is dead
+_ASK_LEADERS_SECONDS = 60.0  # a replica that has fallen behind is not named again
+_LONG_SECONDS = 30.0
 
 
-class FetchBuffer:
-    """Memory for one response; busy while batches in it wait to be appended."""
+@dataclass
+class _Adrift:
+    """A partition that is read from nowhere, and since when."""
 
-    def __init__(self, size: int) -> None:
-        self._memory = bytearray(size)
-        self._waiting = 0
-        self.is_filling = False
+    point: FetchPoint
+    since: float
+    is_told: bool = False
+
+
+class Incoming:
+    """Reads all partitions of a lane; answers wait in `arrivals`."""
+
+    def __init__(self, network: Network, limits: FetchLimits, bytes_per_second: float = 0.0) -> None:
+        self.arrivals: deque[Arrival] = deque()
+        self._network = network
+        self._limits = limits
+        self._bytes_per_second = bytes_per_second
+        self._brokers: dict[int, SourceBroker] = {}
+        self._followed: dict[TopicPartition, SourceBroker] = {}
+        self._adrift: dict[TopicPartition, _Adrift] = {}
+        self._avoided: dict[int, float] = {}  # replicas that the leader shall not send us to, and until when
+        self._unreachable: dict[int, float] = {}  # brokers, and when to try them again
+        self._look_again_at = 0.0
+        self._ask_leaders_at = 0.0
 
     @property
-    def is_free(self) -> bool:
-        """Whether a new response may overwrite the memory."""
-        return not self._waiting and not self.is_filling
+    def adrift(self) -> Set[TopicPartition]:
+        """The partitions that are read from nowhere, because their brokers cannot be reached."""
+        return self._adrift.keys()
 
-    def memory(self, size: int) -> bytearray:
-        """Memory for a response of this size. One very large batch can exceed every limit that we asked for."""
-        if len(self._memory) < size:
-            self._memory = bytearray(size)
-        return self._memory
+    def long_adrift(self) -> Iterator[TopicPartition]:
+        """Those among them that have been so for long; each is told once."""
+        now = time.monotonic()
+        for where, adrift in self._adrift.items():
+            if not adrift.is_told and now - adrift.since > _LONG_SECONDS:
+                adrift.is_told = True
+                yield where
 
-    def hold(self, count: int) -> None:
-        """So many batches in this buffer are on their way."""
-        self._waiting += count
+    def read(self, point: FetchPoint) -> None:
+        """Begin to read a partition, from the leader that is known."""
+        if not self._read_from_leader(point):
+            self._set_adrift(point)
 
-    def release(self) -> None:
-        """One batch has been appended."""
-        self._waiting -= 1
-
-
-class Arrival(NamedTuple):
-    """A response that waits to be looked at, in the buffer it came in."""
-
-    broker: SourceBroker
-    result: FetchResult
-    buffer: FetchBuffer
-
-
-class SourceBroker:
-    """Fetches from one broker: one request at a time, as long as a buffer is free."""
-
-    def __init__(
-        self, connection: Connection, limits: FetchLimits, arrivals: deque[Arrival], bytes_per_second: float = 0.0
-    ) -> None:
-        self._connection = connection
-        self._bytes_per_second = bytes_per_second
-        self._not_before = 0.0
-        self._arrivals = arrivals
-        version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
-        self.session = FetchSession(version, limits)
-        self._limits = limits
-        self._buffers = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(_BUFFERS)]
-        self._is_busy = False
+    def stop(self, broker: SourceBroker, point: FetchPoint) -> None:
+        """Read a partition no more from this broker."""
+        broker.session.remove(point)
+        self._followed.pop(_name(point), None)
 
     def fetch(self) -> None:
-        """Ask for more, unless an answer is awaited or not looked at yet, it is too early, or no buffer is free."""
-        if self._is_busy or not len(self.session) or time.monotonic() < self._not_before:
-            return
-        buffer = next((buffer for buffer in self._buffers if buffer.is_free), None)
-        if buffer is None:
-            return
-        self._is_busy = buffer.is_filling = True
-        session = self.session
-        patience = self._limits.max_wait_ms / 1000 + _ANSWER_SECONDS
-        self._connection.send(
-            fetching.API_KEY,
-            session.version,
-            True,
-            [session.encode()],
-            lambda body: self._arrivals.append(Arrival(self, session.decode(body), buffer)),
-            buffer.memory,
-            patience,
-        )
-
-    def looked_at(self, arrival: Arrival) -> None:
-        """A response has been dealt with: positions have moved, so the next request can be made when it is time."""
-        self._is_busy = arrival.buffer.is_filling = False
+        """Ask all brokers for more, after finding brokers for the partitions that have none."""
+        self._leave_lost_brokers()
+        self._leave_old_followers()
+        self._settle_adrift()
         now = time.monotonic()
-        pause = arrival.result.throttle_ms / 1000  # the broker's wish
-        if self._bytes_per_second:
-            size = sum(len(fetched.records) for fetched in arrival.result.partitions)
-            pause = max(pause, max(self._not_before - now, 0.0) + size / self._bytes_per_second)
-        self._not_before = now + pause
+        self._avoided = {broker_id: until for broker_id, until in self._avoided.items() if now < until}
+        for broker in self._brokers.values():
+            broker.session.prefers_rack = not self._avoided
+            broker.fetch()
+
+    def is_elsewhere(self, broker: SourceBroker, fetched: Fetched) -> bool:
+        """Whether an answer only means that the partition is to be read from another broker; it will be."""
+        point = fetched.point
+        is_follower = self._followed.get(_name(point)) is broker
+        is_refused = bool(fetched.error_code or fetched.diverging)
+        if not is_refused and fetched.preferred_replica >= 0:
+            self.stop(broker, point)
+            self._follow(point, fetched.preferred_replica)
+        elif fetched.error_code in _MOVES or (is_refused and is_follower):
+            self.stop(broker, point)
+            if is_follower:
+                self._avoid(broker.broker_id)
+            self._set_adrift(point)
+        else:
+            return False
+        return True
+
+    # -- finding brokers -----------------------------------------------------------------------------------------
+
+    def _read_from_leader(self, point: FetchPoint) -> bool:
+        try:
+            leader = self._network.leader(point.topic, point.partition)
+        except BrokerUnavailable:
+            return False
+        broker = self._broker(leader.broker_id)
+        if broker is None:
+            return False
+        point.leader_epoch = leader.epoch
+        broker.session.add(point)
+        return True
+
+    def _follow(self, point: FetchPoint, replica: int) -> None:
+        """Read from the replica that the leader has named, or else from the leader, who is not to name it again."""
+        broker = self._broker(replica)
+        if broker is None:
+            self._avoid(replica)
+            self._set_adrift(point)
+            return
+        if not self._followed:
+            self._ask_leaders_at = time.monotonic() + _ASK_LEADERS_SECONDS
+        broker.session.add(point)
+        self._followed[_name(point)] = broker
+
+    def _broker(self, broker_id: int) -> SourceBroker | None:
+        """A broker to read from; None when it is out of reach."""
+        if broker_id not in self._brokers:
+            connection = self._connection(broker_id)
+            if connection is None:
+                return None
+            self._brokers[broker_id] = SourceBroker(
+                broker_id, connection, self._limits, self.arrivals, self._bytes_per_second
+            )
+        return self._brokers[broker_id]
+
+    def _connection(self, broker_id: int) -> Connection | None:
+        began = time.monotonic()
+        if began < self._unreachable.get(broker_id, 0.0):
+            return None
+        try:
+            return self._network.connection(broker_id)
+        except BrokerUnavailable:
+            now = time.monotonic()
+            # Nothing is read while we try, so the longer it takes, the rarer it is done.
+            self._unreachable[broker_id] = now + max(_LOOK_AGAIN_SECONDS, 3 * (now - began))
+            return None
+
+    # -- losing brokers ------------------------------------------------------------------------------------------
+
+    def _set_adrift(self, point: FetchPoint) -> None:
+        self._followed.pop(_name(point), None)
+        self._adrift[_name(point)] = _Adrift(point, time.monotonic())
+
+    def _avoid(self, broker_id: int) -> None:
+        self._avoided[broker_id] = time.monotonic() + _AVOID_SECONDS
+
+    def _leave_lost_brokers(self) -> None:
+        for broker in [broker for broker in self._brokers.values() if broker.is_lost]:
+            del self._brokers[broker.broker_id]
+            for point in broker.session.points:
+                if _name(point) in self._followed:
+                    self._avoid(broker.broker_id)
+                self._set_adrift(point)
+
+    def _leave_old_followers(self) -> None:
+        if not self._followed or time.monotonic() < self._ask_leaders_at:
+            return
+        for broker in set(self._followed.values()):
+            for point in broker.session.points:
+                if self._followed.get(_name(point)) is broker:
+                    self.stop(broker, point)
+                    self._set_adrift(point)
+
+    def _settle_adrift(self) -> None:
+        now = time.monotonic()
+        if not self._adrift or now < self._look_again_at:
+            return
+        self._look_again_at = now + _LOOK_AGAIN_SECONDS
+        self._network.look_up({where.topic for where in self._adrift})
+        for where, adrift in list(self._adrift.items()):
+            if self._read_from_leader(adrift.point):
+                del self._adrift[where]
+
+
+def _name(point: FetchPoint) -> TopicPartition:
+    return TopicPartition(point.topic, point.partition)

@@ -17,18 +17,19 @@ from uuid import UUID
 from heliograph.engine.closing import Closing
 from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
-from heliograph.engine.incoming import Arrival, FetchBuffer, SourceBroker
+from heliograph.engine.incoming import Incoming
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
 from heliograph.engine.outgoing import Outgoing
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
+from heliograph.engine.source_broker import FetchBuffer, SourceBroker
+from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
 from heliograph.errors import PartitionFailed, TakenOver
 from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
 from heliograph.kafka.network import Network, check, error_name
-from heliograph.kafka.reading import LATEST
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
 from heliograph.model import (
@@ -46,6 +47,7 @@ _TRANSACTION_TIMEOUT_MS = 15_000
 _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown topic id, inconsistent topic id
 _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
+_OUT_OF_REACH = "its leader on the source is out of reach; it goes on when the leader is back"
 
 
 class LaneSession:
@@ -68,8 +70,7 @@ class LaneSession:
         self._source = Network(self._loop, source)
         self._target = Network(self._loop, target)
         self._copies: dict[TopicPartition, PartitionCopy] = {}
-        self._brokers: dict[int, SourceBroker] = {}
-        self._arrivals: deque[Arrival] = deque()
+        self._incoming = Incoming(self._source, settings.limits, settings.bytes_per_second)
         self._sources = {item.target: item.source for item in plan.assignments}
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
@@ -154,7 +155,12 @@ class LaneSession:
 
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         fresh = [item.source for item in wanted if item.source not in known]
-        starts = self._first_offsets(fresh)
+        if self._settings.start == NOWHERE:
+            for source in fresh:
+                self._put_aside(source, WHY_NOWHERE)
+            wanted = [item for item in wanted if item.source in known]
+            fresh = []
+        starts = first_offsets(self._source, fresh, self._settings.start)
         rules = CopyRules(self._provenance.is_mirrored, self._settings.compression)
         for item in wanted:
             position = known.get(item.source)
@@ -169,31 +175,7 @@ class LaneSession:
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
             else:
-                self._fetch_from_leader(copy)
-
-    def _first_offsets(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where partitions without a position begin."""
-        by_topic: dict[str, dict[int, int]] = {}
-        for topic, partition in partitions:
-            by_topic.setdefault(topic, {})[partition] = self._settings.start
-        starts: dict[TopicPartition, int] = {}
-        for topic, asked in by_topic.items():
-            found = reading.list_offsets(self._source, topic, asked)
-            too_late = {partition: LATEST for partition, offset in found.items() if offset < 0}
-            found.update(reading.list_offsets(self._source, topic, too_late))
-            starts.update({TopicPartition(topic, partition): offset for partition, offset in found.items()})
-        return starts
-
-    def _fetch_from_leader(self, copy: PartitionCopy) -> None:
-        point = copy.point
-        leader = self._source.leader(point.topic, point.partition)
-        point.leader_epoch = leader.epoch
-        if leader.broker_id not in self._brokers:
-            connection = self._source.connection(leader.broker_id)
-            self._brokers[leader.broker_id] = SourceBroker(
-                connection, self._settings.limits, self._arrivals, self._settings.bytes_per_second
-            )
-        self._brokers[leader.broker_id].session.add(point)
+                self._incoming.read(point)
 
     # -- step 4 --------------------------------------------------------------------------------------------------
 
@@ -207,14 +189,14 @@ class LaneSession:
     def _copy(self, should_end: Callable[[], bool]) -> Iterator[LedgerEntry]:
         while not should_end():
             self._look_at_arrivals()
-            for broker in self._brokers.values():
-                broker.fetch()  # before the steps that wait for answers, so that brokers look for more meanwhile
+            self._incoming.fetch()  # before the steps that wait for answers, so that brokers look for more meanwhile
+            self._tell_out_of_reach()
             self._follow_suspicions()
             self._send_waiting()
             yield from self._advance_commit()
             if self._closing is None and self._commit_is_due():
                 self._begin_commit()
-            if not self._arrivals:
+            if not self._incoming.arrivals:
                 self._loop.run_once(0.1)
         yield from self._finish_commit()
         if self._began is not None or self._events:
@@ -223,8 +205,8 @@ class LaneSession:
 
     def _look_at_arrivals(self) -> None:
         """Here and not where responses come in: looking at them may need answers from brokers."""
-        while self._arrivals:
-            arrival = self._arrivals.popleft()
+        while self._incoming.arrivals:
+            arrival = self._incoming.arrivals.popleft()
             self._look_at(*arrival)
             arrival.broker.looked_at(arrival)
 
@@ -233,9 +215,11 @@ class LaneSession:
             return  # the next request begins a new fetch session
         check(f"{self._source.access.alias} fetch", result.error_code)
         for fetched in result.partitions:
+            if self._incoming.is_elsewhere(broker, fetched):
+                continue
             where = TopicPartition(fetched.point.topic, fetched.point.partition)
             if fetched.error_code or fetched.diverging:
-                broker.session.remove(fetched.point)
+                self._incoming.stop(broker, fetched.point)
                 self._troubled(where, fetched)
                 continue
             copy = self._copies[where]
@@ -247,7 +231,7 @@ class LaneSession:
             else:
                 self._behind.discard(where)
             if copy.failure is not None:
-                broker.session.remove(fetched.point)
+                self._incoming.stop(broker, fetched.point)
                 self._put_aside(where, copy.failure.reason)
             if self._began is None:
                 self._began = time.monotonic()
@@ -276,7 +260,8 @@ class LaneSession:
             return False
         if time.monotonic() - self._began >= self._settings.commit_interval:
             return True
-        return not self._behind and self._outgoing.is_idle and bool(self._producer.joined)
+        is_level = self._behind <= self._incoming.adrift
+        return is_level and self._outgoing.is_idle and bool(self._producer.joined)
 
     def _begin_commit(self) -> None:
         """End the transaction as soon as all data is written; what is read from now on belongs to the next one."""
@@ -295,7 +280,11 @@ class LaneSession:
         if self._closing is None or not self._closing.advance():
             return
         entry, self._closing = self._closing.entry, None
-        self._told.update({event.source: event.reason for event in entry.events if event.kind is EventKind.SET_ASIDE})
+        for event in entry.events:
+            if event.kind is EventKind.SET_ASIDE:
+                self._told[event.source] = event.reason
+            elif event.kind is EventKind.RESUMED:
+                self._told.pop(event.source, None)
         yield entry
 
     def _finish_commit(self) -> Iterator[LedgerEntry]:
@@ -352,7 +341,7 @@ class LaneSession:
                 self._put_aside(where, failure.reason)
                 continue
             if loss is None:
-                self._fetch_from_leader(copy)
+                self._incoming.read(copy.point)
             else:
                 self._handle_loss(copy, loss)
 
@@ -369,7 +358,13 @@ class LaneSession:
         point.topic_id = self._source.topic_id(where.topic)
         copy.skip_to(loss.resume_at)
         self._touched[where] = copy
-        self._fetch_from_leader(copy)
+        self._incoming.read(point)
+
+    def _tell_out_of_reach(self) -> None:
+        """Such partitions are not given up: they go on in this very session, as soon as they can."""
+        for where in self._incoming.long_adrift():
+            self._tell_set_aside(where, _OUT_OF_REACH, {})
+            self._to_resume.add(where)
 
     def _put_topic_aside(self, topic: str, error_code: int) -> None:
         for item in self._plan.assignments:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from kafka.protocol.admin import (
+    CreateAclsRequest,
     CreatePartitionsRequest,
     CreateTopicsRequest,
     DescribeConfigsRequest,
@@ -22,8 +23,9 @@ from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.producer import EndTxnRequest
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable
-from heliograph.kafka import reading
+from heliograph.kafka import acls, reading
 from heliograph.kafka.access import Access
+from heliograph.kafka.acls import Acl
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.network import TRANSACTION, Network, check, error_name
 from heliograph.kafka.topics import (
@@ -45,9 +47,11 @@ _METADATA_VERSION = 10  # rights on the cluster come with versions 8 to 10, topi
 
 _UNKNOWN_TOPIC = 3
 _TOPIC_DENIED = 29
+_CLUSTER_DENIED = 31
 _TOPIC_EXISTS = 36
 _INVALID_PARTITIONS = 37
 _TRANSACTIONAL_ID_DENIED = 53
+_NO_AUTHORIZER = 54
 
 _Answer = TypeVar("_Answer")
 _Item = TypeVar("_Item")
@@ -181,6 +185,25 @@ class Admin:
             request = IncrementalAlterConfigsRequest(resources=resources, validate_only=False)
             answer = self._ask("alter settings", request)
             results |= {item.resource_name: _outcome(item) for item in answer.responses}
+        return results
+
+    # -- access rights -------------------------------------------------------------------------------------
+
+    def topic_acls(self) -> frozenset[Acl] | None:
+        """All ACLs on topics, whomever they concern; None if the cluster has no authorizer."""
+        answer = self._ask("describe ACLs", acls.all_on_topics())
+        if answer.error_code == _NO_AUTHORIZER:
+            return None
+        check(f"{self.access.alias}: describe ACLs", answer.error_code)
+        return frozenset(acls.described(answer))
+
+    def create_acls(self, wanted: Collection[Acl]) -> dict[Acl, Outcome]:
+        """Add ACLs; those that exist already stay as they are."""
+        results: dict[Acl, Outcome] = {}
+        for some in _chunks(sorted(wanted, key=str)):
+            request = CreateAclsRequest(creations=[acls.creation(acl) for acl in some])
+            answer = self._ask("create ACLs", request)
+            results |= {acl: _outcome(item) for acl, item in zip(some, answer.results, strict=True)}
         return results
 
     # -- offsets and transactions --------------------------------------------------------------------------
@@ -346,7 +369,8 @@ def _outcome(result: Any, harmless: int = 0) -> Outcome:
     if code == 0:
         return Outcome(Status.DONE)
     status = Status.ALREADY if code == harmless else Status.REFUSED
-    return Outcome(status, result.error_message or error_name(code), code)
+    told = result.error_message if code != _CLUSTER_DENIED else ""  # there, brokers print the whole request
+    return Outcome(status, told or error_name(code), code)
 
 
 def _setting(item: Any) -> TopicSetting:

@@ -28,9 +28,15 @@ from heliograph.kafka.access import Access
 Buffer = bytes | bytearray | memoryview
 Handler = Callable[[memoryview], None]
 Memory = Callable[[int], bytearray]
+LossHandler = Callable[[ClusterError], None]
 
 _MAX_PIECES = 512  # what one sendmsg takes on common systems is 1024
 _SOCKET_BUFFER = 4 * 1024 * 1024
+_CONNECT_SECONDS = 3.0
+_INTRODUCTION_SECONDS = 10.0  # for each step of TLS, versions and login: a broker that starts may be slow
+_DEADLINE_CHECK_SECONDS = 0.2
+# A machine that has vanished is noticed after 11 s, and not only when an answer is overdue.
+_KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 
 
 @dataclass
@@ -41,12 +47,14 @@ class _Pending:
     handler: Handler
     memory: Memory
     deadline: float
+    on_lost: LossHandler | None
 
 
 class Connection:
-    """One TCP or TLS connection; non-blocking, driven by a `Loop`."""
+    """One TCP or TLS connection; non-blocking, driven by a `Loop`. Once lost, it stays so."""
 
     def __init__(self, loop: Loop, host: str, port: int, access: Access) -> None:
+        self.address = (host, port)
         self.name = f"{access.alias} broker {host}:{port}"
         self._loop = loop
         self._access = access
@@ -58,6 +66,7 @@ class Connection:
         self._header = bytearray(4)
         self._body: memoryview | None = None
         self._received = 0
+        self._loss: ClusterError | None = None
         self._socket = self._connect(host, port)
         try:
             self._introduce(host)
@@ -69,11 +78,9 @@ class Connection:
 
     def _connect(self, host: str, port: int) -> socket.socket:
         try:
-            plain = socket.create_connection((host, port), timeout=10)
-            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
-            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER)
+            plain = socket.create_connection((host, port), timeout=_CONNECT_SECONDS)
+            plain.settimeout(_INTRODUCTION_SECONDS)
+            _tune(plain)
             context = self._access.tls_context()
             wrapped = context.wrap_socket(plain, server_hostname=host) if context else plain
         except ssl.SSLError as error:
@@ -87,9 +94,8 @@ class Connection:
         return wrapped
 
     def _introduce(self, host: str) -> None:
-        answer = self.call(
-            ApiVersionsRequest(client_software_name="heliograph", client_software_version="0"), version=3
-        )
+        request = ApiVersionsRequest(client_software_name="heliograph", client_software_version="0")
+        answer = self.call(request, 3, self._introduction_seconds)
         self._versions = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
         self._features = {feature.name: feature.max_version_level for feature in answer.finalized_features}
         mechanism = self._access.sasl(host)
@@ -98,13 +104,14 @@ class Connection:
 
     def _log_in(self, mechanism: SaslMechanism) -> None:
         name = self._access.credentials.mechanism if self._access.credentials else ""
-        handshake = self.call(SaslHandshakeRequest(mechanism=name), version=1)
+        handshake = self.call(SaslHandshakeRequest(mechanism=name), 1, self._introduction_seconds)
         if handshake.error_code:
             raise AuthenticationFailed(
                 f"{self.name}: does not offer SASL {name}, only {', '.join(handshake.mechanisms)}"
             )
         while not mechanism.is_done():
-            reply = self.call(SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes()), version=1)
+            request = SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes())
+            reply = self.call(request, 1, self._introduction_seconds)
             if reply.error_code:
                 raise AuthenticationFailed(f"{self.name}: SASL {name} login refused: {reply.error_message}")
             try:
@@ -112,7 +119,16 @@ class Connection:
             except ValueError as error:  # the broker could not prove that it knows the password too
                 raise AuthenticationFailed(f"{self.name}: SASL {name} login failed: {error}") from error
 
+    @property
+    def _introduction_seconds(self) -> float:
+        return min(_INTRODUCTION_SECONDS, self._access.request_timeout_ms / 1000)
+
     # -- requests -------------------------------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests can be sent, as far as we know."""
+        return self._loss is None
 
     def version(self, message: type[ApiMessage] | int, highest: int, lowest: int = 0) -> int:
         """The newest version of a request that the broker and we both speak."""
@@ -161,10 +177,12 @@ class Connection:
         handler: Handler,
         memory: Memory = bytearray,
         timeout: float | None = None,
+        on_lost: LossHandler | None = None,
     ) -> None:
         """Send one request made of buffers, which must not change before the answer; the answer goes to the handler.
 
         `memory` provides at least so many bytes for the answer, so that large answers need not be allocated each time.
+        When the connection is lost first, `on_lost` is told; without it the loss is raised where the loop runs.
         """
         self._correlation_id += 1
         client_id = self._access.client_id.encode()
@@ -174,22 +192,31 @@ class Connection:
         ))  # fmt: skip
         size = len(header) + sum(len(piece) for piece in body)
         patience = timeout if timeout is not None else self._access.request_timeout_ms / 1000
-        self._pending.append(_Pending(self._correlation_id, handler, memory, time.monotonic() + patience))
+        self._pending.append(_Pending(self._correlation_id, handler, memory, time.monotonic() + patience, on_lost))
+        if self._loss is not None:
+            self._tell_loss(self._loss)
+            return
         self._outbox.append(memoryview(size.to_bytes(4, "big") + header))
         self._outbox.extend(memoryview(piece) for piece in body)
         self.flush()
 
     def close(self) -> None:
         """Close the socket; requests in flight are forgotten."""
+        if self._loss is None:
+            self._loss = BrokerUnavailable(f"{self.name}: the connection is closed")
+            self._pending.clear()
+            self._hang_up()
+
+    def _hang_up(self) -> None:
         self._loop.unregister(self._socket)
         self._socket.close()
 
     # -- called by the loop ---------------------------------------------------------------------------------------
 
     def check_deadline(self, now: float) -> None:
-        """Fail when the oldest request has waited too long."""
+        """Give the connection up when the oldest request has waited too long."""
         if self._pending and self._pending[0].deadline < now:
-            raise BrokerUnavailable(f"{self.name}: no answer in time")
+            self._lose(BrokerUnavailable(f"{self.name}: no answer in time"))
 
     def flush(self) -> None:
         """Write as much as the socket takes now."""
@@ -200,10 +227,25 @@ class Connection:
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             pass
         except OSError as error:
-            raise self._lost(error) from error
+            self._lose(self._meaning(error))
+            return
         self._loop.watch_writes(self._socket, bool(outbox))
 
-    def _lost(self, error: OSError) -> ClusterError:
+    def _lose(self, loss: ClusterError) -> None:
+        """Nothing more comes from here. Nobody need know of the end of a connection that nobody waits for."""
+        self._loss = loss
+        self._hang_up()
+        self._tell_loss(loss)
+
+    def _tell_loss(self, loss: ClusterError) -> None:
+        waiting, self._pending = self._pending, deque()
+        for pending in waiting:
+            if pending.on_lost is not None:
+                pending.on_lost(loss)
+        if any(pending.on_lost is None for pending in waiting):
+            raise loss
+
+    def _meaning(self, error: OSError) -> ClusterError:
         """What a broken connection means: under TLS 1.3 a client certificate is refused only after the handshake."""
         if isinstance(error, ssl.SSLError):
             if "ALERT" in (error.reason or ""):
@@ -235,12 +277,12 @@ class Connection:
     def receive(self) -> None:
         """Read what has arrived and hand complete responses to their handlers."""
         try:
-            while self._read_some():
+            while self.is_open and self._read_some():
                 pass
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             pass
         except OSError as error:
-            raise self._lost(error) from error
+            self._lose(self._meaning(error))
 
     def _read_some(self) -> bool:
         """Read once; whether it is worth trying again at once."""
@@ -262,21 +304,31 @@ class Connection:
 
     def _expect_data(self, count: int) -> None:
         if count == 0:
-            raise BrokerUnavailable(f"{self.name}: closed the connection")
+            raise ConnectionResetError("the broker closed it")
 
     def _begin_body(self, size: int) -> None:
         if not self._pending:
-            raise BrokerUnavailable(f"{self.name}: answered without being asked")
+            raise ConnectionAbortedError("the broker answered without being asked")
         self._body = memoryview(self._pending[0].memory(size))[:size]
         self._received = 0
 
     def _complete(self) -> None:
-        body, pending = self._body, self._pending.popleft()
+        body = self._body
         assert body is not None
         self._body, self._received = None, 0
-        if int.from_bytes(body[:4], "big") != pending.correlation_id:
-            raise BrokerUnavailable(f"{self.name}: answered out of order")
-        pending.handler(body)
+        if int.from_bytes(body[:4], "big") != self._pending[0].correlation_id:
+            raise ConnectionAbortedError("the broker answered out of order")
+        self._pending.popleft().handler(body)
+
+
+def _tune(plain: socket.socket) -> None:
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER)
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):
+            plain.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 class Loop:
@@ -284,6 +336,7 @@ class Loop:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
+        self._next_check = 0.0
 
     def register(self, endpoint: socket.socket, connection: Connection) -> None:
         """Begin to watch a connection."""
@@ -306,12 +359,11 @@ class Loop:
         ready = self._selector.select(timeout)
         for key, events in ready:
             connection: Connection = key.data
-            if events & selectors.EVENT_WRITE:
+            if events & selectors.EVENT_WRITE and connection.is_open:
                 connection.flush()
-            if events & selectors.EVENT_READ:
+            if events & selectors.EVENT_READ and connection.is_open:
                 connection.receive()
-        if not ready:
-            self._check_deadlines()
+        self._check_deadlines()
 
     def run_until(self, condition: Callable[[], bool]) -> None:
         """Let things happen until the condition holds."""
@@ -319,7 +371,11 @@ class Loop:
             self.run_once(0.2)
 
     def _check_deadlines(self) -> None:
+        """A silent broker is noticed also while others keep us busy."""
         now = time.monotonic()
+        if now < self._next_check:
+            return
+        self._next_check = now + _DEADLINE_CHECK_SECONDS
         for key in list(self._selector.get_map().values()):
             key.data.check_deadline(now)
 

@@ -88,9 +88,15 @@ class FetchSession:
         self._forgotten: list[tuple[bytes, int]] = []
         self._session_id = 0
         self._session_epoch = 0
+        self.prefers_rack = True  # whether the leader may send us to a replica in our rack
 
     def __len__(self) -> int:
         return len(self._points)
+
+    @property
+    def points(self) -> list[FetchPoint]:
+        """All partitions that are read."""
+        return list(self._points.values())
 
     def add(self, point: FetchPoint) -> None:
         """Begin to read a partition."""
@@ -102,7 +108,9 @@ class FetchSession:
 
     def moved(self, point: FetchPoint) -> None:
         """Tell the broker about a new position with the next request."""
-        self._changed.add(self._key(point))
+        key = self._key(point)
+        if key in self._points:
+            self._changed.add(key)
 
     def remove(self, point: FetchPoint) -> None:
         """Stop reading a partition."""
@@ -128,7 +136,7 @@ class FetchSession:
         ))  # fmt: skip
         pieces.append(self._encode_points(self._changed))
         pieces.append(self._encode_forgotten())
-        pieces.append(compact_string(limits.rack))
+        pieces.append(compact_string(limits.rack if self.prefers_rack else ""))
         pieces.append(b"\0")
         self._changed = set()
         self._forgotten = []

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from kafka.errors import for_code
+from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable
@@ -15,10 +18,14 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.patience import Patience
 
+Address = tuple[str, int]
+
 GROUP, TRANSACTION = 0, 1
 # What a moving partition answers: unknown topic, leader not available, not leader, offset not known after an election.
 LEADER_CHANGES = {3, 5, 6, 78}
 _COORDINATOR_NOT_AVAILABLE = 15
+_SIMPLE_QUESTION_SECONDS = 10.0
+_failures: dict[Address, float] = {}  # when an address last failed; shared, since attempts of lanes are short-lived
 
 
 def check(where: str, error_code: int) -> None:
@@ -46,7 +53,7 @@ class Network:
     def __init__(self, loop: Loop, access: Access) -> None:
         self.access = access
         self.loop = loop
-        self._addresses: dict[int, tuple[str, int]] = {}
+        self._addresses: dict[int, Address] = {}
         self._connections: dict[int, Connection] = {}
         self._leaders: dict[tuple[str, int], Leader] = {}
         self._topic_ids: dict[str, UUID] = {}
@@ -59,13 +66,11 @@ class Network:
 
     def look_up(self, topics: Collection[str]) -> dict[str, int]:
         """Learn anew who leads the partitions of these topics; returns those that cannot be described, and why."""
-        connection = self.anyone()
-        version = connection.version(MetadataRequest, highest=12, lowest=8)
         request = MetadataRequest(
             topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=topic) for topic in sorted(topics)],
             allow_auto_topic_creation=False,
         )
-        answer = connection.call(request, version)
+        answer = self._ask_anyone(request, highest=12, lowest=8)
         self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         failures = {}
         for topic in answer.topics:
@@ -93,21 +98,20 @@ class Network:
         return self._topic_ids[topic]
 
     def connection(self, broker_id: int) -> Connection:
-        """The connection to one broker."""
-        if broker_id not in self._connections:
+        """The connection to one broker; a new one when the one before was lost."""
+        known = self._connections.get(broker_id)
+        if known is None or not _is_usable(known):
             if broker_id not in self._addresses:
                 raise BrokerUnavailable(f"{self.access.alias} broker {broker_id}: its address is not known")
-            host, port = self._addresses[broker_id]
-            self._connections[broker_id] = Connection(self.loop, host, port, self.access)
-        return self._connections[broker_id]
+            known = self._connections[broker_id] = self._connect(self._addresses[broker_id])
+        return known
 
     def coordinator(self, key: str, kind: int) -> Connection:
         """The connection to the broker that coordinates a group or a transactional id."""
-        connection = self.anyone()
-        version = connection.version(FindCoordinatorRequest, highest=3, lowest=1)
+        request = FindCoordinatorRequest(key=key, key_type=kind)
         patience = Patience()
         while True:
-            answer = connection.call(FindCoordinatorRequest(key=key, key_type=kind), version)
+            answer = self._ask_anyone(request, highest=3, lowest=1)
             # On a new cluster the first question makes the broker create its coordinator's topic.
             if answer.error_code != _COORDINATOR_NOT_AVAILABLE or not patience.wait():
                 break
@@ -117,19 +121,52 @@ class Network:
 
     def anyone(self) -> Connection:
         """A connection to some broker, for questions that any of them can answer."""
-        if self._bootstrap is None:
+        if self._bootstrap is None or not _is_usable(self._bootstrap):
             self._bootstrap = self._connect_to_someone()
         return self._bootstrap
 
+    def _ask_anyone(self, request: ApiMessage, highest: int, lowest: int) -> Any:
+        """The answer of some broker; of another one when the first has gone away meanwhile."""
+
+        def ask(connection: Connection) -> Any:
+            return connection.call(request, connection.version(type(request), highest, lowest), patience)
+
+        patience = min(_SIMPLE_QUESTION_SECONDS, self.access.request_timeout_ms / 1000)
+        first = self.anyone()
+        try:
+            return ask(first)
+        except BrokerUnavailable:
+            if first.is_open:
+                raise
+        return ask(self.anyone())
+
     def _connect_to_someone(self) -> Connection:
-        servers = list(self.access.bootstrap_servers)
-        random.shuffle(servers)
         failure: BrokerUnavailable | None = None
-        for server in servers:
-            host, port = server.rsplit(":", 1)
+        for address in self._candidates():
             try:
-                return Connection(self.loop, host.strip("[]"), int(port), self.access)
+                return self._connect(address)
             except BrokerUnavailable as error:
                 failure = error
         assert failure is not None
         raise failure
+
+    def _candidates(self) -> list[Address]:
+        """Every address we know of, in any order, but those that have failed last of all."""
+        servers = (server.rsplit(":", 1) for server in self.access.bootstrap_servers)
+        known = {(host.strip("[]"), int(port)) for host, port in servers} | set(self._addresses.values())
+        return sorted(random.sample(sorted(known), len(known)), key=lambda address: _failures.get(address, 0.0))
+
+    def _connect(self, address: Address) -> Connection:
+        try:
+            connection = Connection(self.loop, *address, self.access)
+        except BrokerUnavailable:
+            _failures[address] = time.monotonic()
+            raise
+        _failures.pop(address, None)
+        return connection
+
+
+def _is_usable(connection: Connection) -> bool:
+    if not connection.is_open:
+        _failures[connection.address] = time.monotonic()
+    return connection.is_open

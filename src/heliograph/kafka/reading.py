@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 from uuid import UUID
 
 from kafka.protocol.consumer import ListOffsetsRequest
@@ -11,6 +12,7 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka import batches, fetching, records
 from heliograph.kafka.aborted import AbortedTransactions
+from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
 from heliograph.kafka.network import LEADER_CHANGES, Network, check
@@ -18,6 +20,15 @@ from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
 
 EARLIEST, LATEST = -2, -1
+
+
+class CommittedBatch(NamedTuple):
+    """A batch of records as a broker keeps it; the bytes are good until the next one is asked for."""
+
+    partition: int
+    magic: int
+    header: BatchHeader
+    data: memoryview
 
 
 def list_offsets(network: Network, topic: str, partitions: Mapping[int, int], isolation: int = 0) -> dict[int, int]:
@@ -61,6 +72,21 @@ def read_to_end(
     readable up to the end that was seen at the start: what was committed before the call is never missed.
     """
     ends = list_offsets(network, topic, dict.fromkeys(starts, LATEST))
+    for piece in read_batches(loop, network, topic, starts, ends, patience):
+        for record in records.decode(piece.magic, piece.data):
+            if record.offset >= starts[piece.partition]:
+                yield piece.partition, record
+
+
+def read_batches(
+    loop: Loop,
+    network: Network,
+    topic: str,
+    starts: Mapping[int, int],
+    ends: Mapping[int, int],
+    patience: float = 60,
+) -> Iterator[CommittedBatch]:
+    """All committed batches between the given offsets, not decoded; the first may begin before its start."""
     waiting = {partition: start for partition, start in starts.items() if start < ends[partition]}
     by_leader: dict[int, list[int]] = {}
     for partition in waiting:
@@ -97,7 +123,7 @@ class _Reader:
         for point in points:
             self._session.add(point)
 
-    def read(self, ends: Mapping[int, int], patience: float) -> Iterator[tuple[int, Record]]:
+    def read(self, ends: Mapping[int, int], patience: float) -> Iterator[CommittedBatch]:
         deadline = time.monotonic() + patience
         while any(point.offset < ends[point.partition] for point in self._points):
             if time.monotonic() > deadline:
@@ -107,17 +133,15 @@ class _Reader:
                 )
             for fetched in fetch_once(self._loop, self._connection, self._session).partitions:
                 check(f"{self._alias} {fetched.point.topic}-{fetched.point.partition}", fetched.error_code)
-                yield from self._records(fetched)
+                yield from self._batches(fetched)
 
-    def _records(self, fetched: fetching.Fetched) -> Iterator[tuple[int, Record]]:
+    def _batches(self, fetched: fetching.Fetched) -> Iterator[CommittedBatch]:
         point = fetched.point
         aborted = self._aborted[point.partition]
         aborted.announce(fetched.aborted)
         for magic, batch in batches.split(fetched.records):
             header = batches.read_header(batch)
             if not aborted.hides(batch, header):
-                for record in records.decode(magic, batch):
-                    if record.offset >= point.offset:
-                        yield point.partition, record
+                yield CommittedBatch(point.partition, magic, header, batch)
             point.offset = header.last_offset + 1
         self._session.moved(point)

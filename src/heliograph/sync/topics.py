@@ -11,6 +11,7 @@ from heliograph.config.flow import FlowConfig
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, Outcome, SettingSource, Status, TopicInfo, TopicSetting
 from heliograph.model import TopicPartition
+from heliograph.policy.filters import ConfigPropertyFilter
 from heliograph.policy.selection import is_cycle, should_replicate_topic
 
 Settings = Mapping[str, TopicSetting]
@@ -126,10 +127,14 @@ def plan_topics(
     )
 
 
+def mirrored_names(flow: FlowConfig, source_topics: Collection[str]) -> dict[str, str]:
+    """The topics of the source that the flow mirrors, with their names on the target."""
+    return _remote_names(flow, _choose(flow, source_topics)[0])[0]
+
+
 def missing_topics(flow: FlowConfig, source_topics: Collection[str], target_topics: Collection[str]) -> list[str]:
     """The topics of the source that the flow mirrors and the target lacks."""
-    names, _ = _remote_names(flow, _choose(flow, source_topics)[0])
-    return [topic for topic, remote in names.items() if remote not in target_topics]
+    return [topic for topic, remote in mirrored_names(flow, source_topics).items() if remote not in target_topics]
 
 
 def read_plan(flow: FlowConfig, source: Admin, target: Admin) -> TopicPlan:
@@ -200,17 +205,20 @@ def _ledger_name(flow: FlowConfig, alias: str) -> str:
     return f"mm2-ledger{model.removeprefix(_OFFSET_SYNCS)}" if is_usual else f"mm2-ledger.{alias}.internal"
 
 
+def wanted_settings(rules: ConfigPropertyFilter, settings: Settings) -> dict[str, str | None]:
+    """What the settings of a source topic should be on its mirror; None: the target's default. Others do not count."""
+    return {
+        name: None if setting.is_default and not rules.should_replicate_source_default(name) else setting.value
+        for name, setting in settings.items()
+        if not (setting.is_read_only or setting.is_sensitive or setting.source is SettingSource.STATIC_BROKER)
+        and rules.should_replicate_config_property(name)
+    }
+
+
 def carried_settings(flow: FlowConfig, settings: Settings) -> dict[str, str]:
     """Those settings of a source topic that its mirror gets when it is created."""
-    wanted = flow.config_property_filter
-    return {
-        name: setting.value
-        for name, setting in settings.items()
-        if setting.value is not None
-        and not (setting.is_read_only or setting.is_sensitive or setting.source is SettingSource.STATIC_BROKER)
-        and (not setting.is_default or wanted.should_replicate_source_default(name))
-        and wanted.should_replicate_config_property(name)
-    }
+    wanted = wanted_settings(flow.config_property_filter, settings)
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def _choose(flow: FlowConfig, topics: Collection[str]) -> tuple[list[str], tuple[Skipped, ...]]:

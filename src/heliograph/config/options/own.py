@@ -42,4 +42,12 @@ OPTIONS: Final = (
         minimum=-1,
         zero_allowed=False,
     ),
+    Option(
+        "sync.topic.acls.prefixed.enabled",
+        Kind.BOOLEAN,
+        False,
+        "With `sync.topic.acls.enabled`, copy also rights on all topics that begin alike, and on all topics (`*`). Off "
+        "unless asked for: on the target they also count for topics that no flow has mirrored there.",
+        Scope.OWN,
+    ),
 )

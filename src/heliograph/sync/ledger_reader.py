@@ -1,0 +1,86 @@
+"""Keeps an offset map in step with the ledger and the positions on a flow's target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from uuid import UUID
+
+from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka.access import Access
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.network import Network
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.model import Position, TopicPartition
+from heliograph.sync.offset_map import RUNS_PER_PARTITION, OffsetMap
+
+_NO_TOPIC = 3  # unknown topic or partition
+EVERY_RUN = 1 << 60  # for those who want to know exactly, of few partitions
+
+
+class LedgerReader:
+    """Reads what a flow has written down: all of it the first time, and what is new each time after."""
+
+    def __init__(
+        self,
+        target: Access,
+        source_alias: str,
+        ledger_topic: str,
+        offsets_topic: str,
+        runs_per_partition: int = RUNS_PER_PARTITION,
+    ) -> None:
+        self.offset_map = OffsetMap(runs_per_partition)
+        self._target = target
+        self._source_alias = source_alias
+        self._ledger_topic = ledger_topic
+        self._offsets_topic = offsets_topic
+        self._ledger_read_to = -1
+        self._offsets_read_to: dict[int, int] = {}
+        self._positions: dict[TopicPartition, Position] = {}
+
+    def read(self, topic_ids: Mapping[str, UUID]) -> bool:
+        """Read on to the end; the ids of the source's topics tell which positions are of topics that are gone.
+
+        False if the flow has never run.
+        """
+        with closing(Loop()) as loop:
+            network = Network(loop, self._target)
+            if _NO_TOPIC in network.look_up([self._ledger_topic, self._offsets_topic]).values():
+                return False
+            network.refresh([self._ledger_topic, self._offsets_topic])
+            self._read_positions(loop, network)  # first, so that they are never ahead of the ledger
+            self._read_ledger(loop, network)
+        for source, position in self._positions.items():
+            current = topic_ids.get(source.topic)
+            is_current = current is None or not position.topic_id or UUID(position.topic_id) == current
+            self.offset_map.set_position(source, position, is_current)
+        return True
+
+    def _read_positions(self, loop: Loop, network: Network) -> None:
+        topic = self._offsets_topic
+        if not self._offsets_read_to:
+            self._offsets_read_to = reading.list_offsets(
+                network, topic, dict.fromkeys(network.partitions(topic), EARLIEST)
+            )
+        for partition, record in reading.read_to_end(loop, network, topic, dict(self._offsets_read_to)):
+            positions.apply(self._positions, self._source_alias, record.key, record.value)
+            self._offsets_read_to[partition] = record.offset + 1
+
+    def _read_ledger(self, loop: Loop, network: Network) -> None:
+        start = self._ledger_start(network)
+        for _, record in reading.read_to_end(loop, network, self._ledger_topic, {0: start}):
+            value = record.value or b"{}"
+            if ledger.decode_owner(value) is not None:
+                self.offset_map.owner_changed()
+            elif (entry := ledger.decode_entry(value)) is not None:
+                self.offset_map.add(entry)
+            self._ledger_read_to = record.offset + 1
+
+    def _ledger_start(self, network: Network) -> int:
+        """Where we stopped; should the ledger no longer have that, its beginning, and then something is missing."""
+        first = reading.list_offsets(network, self._ledger_topic, {0: EARLIEST})[0]
+        end = reading.list_offsets(network, self._ledger_topic, {0: LATEST})[0]
+        if first <= self._ledger_read_to <= end:
+            return self._ledger_read_to
+        self.offset_map.owner_changed()
+        return first

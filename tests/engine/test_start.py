@@ -1,0 +1,98 @@
+"""Where partitions without a position begin; and that with `none` they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.model import Event, EventKind, Position, TopicPartition
+from tests.engine.lane_bench import QUICK, MakeMirror
+from tests.engine.ward import Ward
+from tests.zoo import raw
+
+pytestmark = pytest.mark.kafka
+
+NONE = replace(QUICK, start=NOWHERE)
+FIRST_TIME = 1_700_000_000_000  # of the records that are fed
+
+
+@pytest.fixture
+def newcomer(make_mirror: MakeMirror) -> Ward:
+    """Two topics with ten records each, of which only the second was ever mirrored."""
+    first, second = make_mirror(), make_mirror()
+    made = Ward(first.stations, {**first.pairs, **second.pairs}, first.transactional_id)
+    made.feed(made.bad, range(10))
+    made.feed(made.well, range(10))
+    second.copy_all()
+    return made
+
+
+# -- a place to begin --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "offset"),
+    [(EARLIEST, 3), (LATEST, 10), (FIRST_TIME + 7, 7), (FIRST_TIME + 99, 10)],
+    ids=["earliest", "latest", "a time", "a time after all records"],
+)
+def test_a_start_stands_for_an_offset(newcomer: Ward, start: int, offset: int) -> None:
+    newcomer.delete_records(before=3)
+    with raw.network(newcomer.stations.source, newcomer.bad.topic) as (_, network):
+        assert first_offsets(network, [newcomer.bad], start) == {newcomer.bad: offset}
+
+
+def test_nothing_is_asked_for_no_partitions(newcomer: Ward) -> None:
+    with raw.network(newcomer.stations.source) as (_, network):
+        assert first_offsets(network, [], EARLIEST) == {}
+
+
+# -- none --------------------------------------------------------------------------------------------------------------
+
+
+def aside(where: TopicPartition) -> Event:
+    """What is told of a partition that has no place to begin."""
+    return Event(EventKind.SET_ASIDE, where, -1, -1, WHY_NOWHERE)
+
+
+def test_a_partition_without_a_position_is_set_aside_with_advice_and_the_other_flows(newcomer: Ward) -> None:
+    newcomer.feed(newcomer.well, range(10, 15))
+    with newcomer.lane_walk(NONE) as walk:
+        walk.until_copied({newcomer.well: 15})
+        walk.until_told(1)
+    assert newcomer.events() == [aside(newcomer.bad)]
+    assert newcomer.copied(newcomer.bad) == []
+    assert newcomer.bad not in newcomer.positions()
+    assert "auto.offset.reset is none; set it to earliest or latest" in WHY_NOWHERE
+
+
+def test_it_begins_when_a_position_appears(newcomer: Ward) -> None:
+    with newcomer.lane_walk(NONE) as walk:
+        walk.until_told(1)
+    newcomer.place(Position(4))
+    with newcomer.lane_walk(NONE, newcomer.plan(set_aside={newcomer.bad: WHY_NOWHERE})) as walk:
+        walk.until_copied({newcomer.bad: 10})
+    assert newcomer.copied(newcomer.bad) == list(range(5, 10))
+    assert newcomer.events() == [aside(newcomer.bad), Event(EventKind.RESUMED, newcomer.bad, 5, -1, "goes on")]
+
+
+def test_it_is_told_once_and_not_with_every_lane(newcomer: Ward) -> None:
+    newcomer.feed(newcomer.well, range(10, 15))
+    with newcomer.lane_walk(NONE, newcomer.plan(set_aside={newcomer.bad: WHY_NOWHERE})) as walk:
+        walk.until_copied({newcomer.well: 15})
+    assert newcomer.events() == []
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_records_that_are_lost_are_a_matter_of_the_policy_for_losses(ward: Ward, goes_on: bool) -> None:
+    ward.feed(ward.bad, range(10, 20))
+    ward.delete_records(before=15)
+    with ward.lane_walk(replace(NONE, goes_on_after_loss=goes_on)) as walk:
+        walk.until_told(1)
+        if goes_on:
+            walk.until_copied({ward.bad: 20})
+    kinds = [EventKind.RETENTION] if goes_on else [EventKind.RETENTION, EventKind.SET_ASIDE]
+    assert [event.kind for event in ward.events()] == kinds
+    assert ward.copied(ward.bad) == [*range(10), *(range(15, 20) if goes_on else ())]

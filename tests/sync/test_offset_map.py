@@ -1,0 +1,324 @@
+"""The offset map: exact where it can be, never later than exact, whatever has happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.model import EventKind, LedgerEntry, Position, Run, TopicPartition
+from heliograph.sync.offset_map import OffsetMap, PartitionMap, Place
+from tests.sync.mirror_model import SOURCE, TARGET, MirrorModel, entry, event
+
+
+def map_of(*entries: LedgerEntry | None, limit: int = 20_000) -> OffsetMap:
+    """None stands for another owner."""
+    made = OffsetMap(limit)
+    for item in entries:
+        if item is None:
+            made.owner_changed()
+        else:
+            made.add(item)
+    return made
+
+
+def test_nothing_is_known_of_a_partition_that_was_never_mirrored() -> None:
+    assert OffsetMap().to_target(SOURCE, 0) is None
+    assert OffsetMap().to_source(SOURCE, 0) is None
+
+
+def test_inside_a_run_answers_are_exact_both_ways() -> None:
+    offsets = map_of(entry([Run(100, 7, 10)]))
+    assert offsets.to_target(SOURCE, 104) == Place(11, True)
+    assert offsets.to_source(SOURCE, 11) == Place(104, True)
+
+
+def test_what_was_passed_over_leads_to_the_record_after_it() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)], last_offset=14), entry([Run(15, 12, 5)]))
+    assert [offsets.to_target(SOURCE, offset) for offset in (9, 10, 14, 15)] == [
+        Place(9, True), Place(12, True), Place(12, True), Place(12, True),
+    ]  # fmt: skip
+    assert offsets.to_source(SOURCE, 11) == Place(15, True)
+
+
+def test_a_group_at_the_end_goes_on_after_the_last_record() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)], last_offset=11))
+    assert offsets.to_target(SOURCE, 10) == offsets.to_target(SOURCE, 12) == Place(10, True)
+    assert offsets.to_source(SOURCE, 10) == Place(12, True)
+
+
+def test_a_group_on_the_target_is_still_at_the_end_when_it_has_passed_the_transaction_marker() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)]))
+    assert offsets.to_source(SOURCE, 11) == Place(10, True)
+    assert offsets.to_source(SOURCE, 12) == Place(10, False)
+
+
+def test_a_group_ahead_of_the_mirror_waits_at_the_end() -> None:
+    assert map_of(entry([Run(0, 0, 10)])).to_target(SOURCE, 11) == Place(10, False)
+
+
+def test_before_everything_known_the_answer_is_the_earliest() -> None:
+    offsets = map_of(entry([Run(100, 50, 10)]))
+    assert offsets.to_target(SOURCE, 99) == Place(0, False)
+    assert offsets.to_source(SOURCE, 49) == Place(0, False)
+
+
+def test_what_the_target_begins_with_is_exact_for_all_before_it() -> None:
+    assert map_of(entry([Run(100, 0, 10)])).to_target(SOURCE, 3) == Place(0, True)
+
+
+def test_between_owners_another_mirror_may_have_copied() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)], last_offset=11), None, entry([Run(20, 18, 5)]))
+    assert offsets.to_target(SOURCE, 12) == Place(10, True)
+    assert offsets.to_target(SOURCE, 13) == offsets.to_target(SOURCE, 19) == Place(10, False)
+    assert offsets.to_source(SOURCE, 17) == Place(12, False)
+    assert offsets.to_target(SOURCE, 20) == Place(18, True)
+
+
+def test_passing_over_records_does_not_tell_what_another_mirror_copied() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)]), None, entry(last_offset=19), entry([Run(20, 18, 5)]))
+    assert offsets.to_target(SOURCE, 15) == Place(10, False)
+
+
+def test_a_restart_without_a_gap_costs_nothing() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)]), None, entry([Run(10, 11, 5)]))
+    assert offsets.to_target(SOURCE, 10) == Place(11, True)
+
+
+def test_a_new_topic_of_the_same_name_begins_after_all_that_was_mirrored_before() -> None:
+    old, recreated = entry([Run(0, 0, 100)]), entry(events=[event(EventKind.RECREATED, 100, -1)])
+    assert map_of(old, recreated).to_target(SOURCE, 50) == Place(100, False)
+    offsets = map_of(old, recreated, entry([Run(3, 101, 10)]))
+    assert offsets.to_target(SOURCE, 0) == Place(101, True)
+    assert offsets.to_target(SOURCE, 5) == Place(103, True)
+    assert offsets.to_target(SOURCE, 50) == Place(111, False)
+    assert offsets.to_source(SOURCE, 50) == Place(3, True)
+
+
+def test_one_transaction_may_hold_runs_of_the_old_topic_and_of_the_new_one() -> None:
+    both = entry([Run(90, 90, 10), Run(0, 100, 5)], 4, events=[event(EventKind.RECREATED, 100, -1)])
+    assert map_of(entry([Run(0, 0, 90)]), both).to_target(SOURCE, 2) == Place(102, True)
+
+
+def test_truncation_takes_back_what_the_source_has_lost() -> None:
+    truncated = entry(events=[event(EventKind.TRUNCATION, 60, 100)])
+    offsets = map_of(entry([Run(0, 0, 100)]), truncated, entry([Run(60, 101, 5)]))
+    assert offsets.to_target(SOURCE, 59) == Place(59, True)
+    assert offsets.to_target(SOURCE, 60) == Place(101, True)
+    assert offsets.to_source(SOURCE, 80) == Place(60, True)
+
+
+def test_after_a_truncation_at_an_unknown_place_nothing_older_answers() -> None:
+    offsets = map_of(entry([Run(0, 0, 100)]), entry(events=[event(EventKind.TRUNCATION, 100, 100)]))
+    assert offsets.to_target(SOURCE, 5) == Place(0, False)
+    assert offsets.to_source(SOURCE, 5) == Place(0, False)
+    assert offsets.to_target(SOURCE, 100) == Place(100, True)
+
+
+def test_what_is_copied_once_more_is_looked_for_where_it_is_now() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)]), None, entry([Run(5, 11, 3)]))
+    assert offsets.to_target(SOURCE, 4) == Place(4, True)
+    assert offsets.to_target(SOURCE, 6) == Place(12, True)
+    assert offsets.to_target(SOURCE, 9) == Place(14, False)
+    assert offsets.to_source(SOURCE, 8) == Place(5, True)
+
+
+def test_truncation_among_what_another_mirror_copied_makes_it_no_better_known() -> None:
+    truncated = entry(events=[event(EventKind.TRUNCATION, 15, 25)])
+    offsets = map_of(entry([Run(0, 0, 10)]), None, entry([Run(20, 21, 5)]), truncated)
+    assert offsets.to_target(SOURCE, 13) == Place(10, False)
+
+
+def test_what_another_mirror_copied_before_a_truncation_may_still_lie_at_the_end() -> None:
+    truncated = entry(events=[event(EventKind.TRUNCATION, 1, 2)])
+    offsets = map_of(entry([Run(0, 0, 1)]), None, truncated, entry([Run(2, 3, 1)]))
+    assert offsets.to_target(SOURCE, 1) == Place(1, False)
+
+
+def test_another_mirror_may_have_begun_with_a_new_topic() -> None:
+    recreated = entry(events=[event(EventKind.RECREATED, 100, -1)])
+    began = [entry([Run(0, 0, 100)]), recreated, None, entry([Run(10, 111, 5)])]
+    assert map_of(*began).to_target(SOURCE, 3) == Place(0, False)
+    truncated = entry(events=[event(EventKind.TRUNCATION, 5, 15)])
+    assert map_of(*began, truncated).to_target(SOURCE, 3) == Place(0, False)
+
+
+@pytest.mark.parametrize("kind", [EventKind.RETENTION, EventKind.SET_ASIDE, EventKind.RESUMED])
+def test_other_events_change_nothing(kind: EventKind) -> None:
+    offsets = map_of(entry([Run(0, 0, 10)]), entry(events=[event(kind, 10, 20)]), entry([Run(20, 11, 5)]))
+    assert offsets.to_target(SOURCE, 5) == Place(5, True)
+    assert offsets.to_target(SOURCE, 15) == Place(11, True)
+
+
+def test_a_target_that_was_created_anew_has_nothing_of_before() -> None:
+    offsets = map_of(entry([Run(0, 0, 100)]), entry([Run(100, 0, 10)]))
+    assert offsets.to_target(SOURCE, 5) == Place(0, True)
+    assert offsets.to_target(SOURCE, 105) == Place(5, True)
+
+
+def test_another_target_topic_has_nothing_of_the_former_one() -> None:
+    other = TopicPartition("other.orders", 0)
+    offsets = map_of(entry([Run(0, 50, 10)]), entry([Run(10, 60, 5)], target=other))
+    assert offsets.to_target(SOURCE, 5) == Place(0, False)
+
+
+def test_a_position_answers_for_a_partition_that_the_ledger_has_forgotten() -> None:
+    offsets = OffsetMap()
+    offsets.set_position(SOURCE, Position(99, 49))
+    assert [offsets.to_target(SOURCE, offset) for offset in (99, 100, 101)] == [
+        Place(0, False), Place(50, True), Place(50, False),
+    ]  # fmt: skip
+    assert [offsets.to_source(SOURCE, offset) for offset in (49, 50, 51, 52)] == [
+        Place(0, False), Place(100, True), Place(100, True), Place(100, False),
+    ]  # fmt: skip
+
+
+def test_a_position_leads_further_than_the_ledger_or_not_at_all() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)]))
+    offsets.set_position(SOURCE, Position(4, 4))
+    assert offsets.to_target(SOURCE, 10) == Place(10, True)
+    offsets.set_position(SOURCE, Position(99, 49))
+    assert offsets.to_target(SOURCE, 5) == Place(5, True)
+    assert offsets.to_target(SOURCE, 50) == Place(10, False)
+    assert offsets.to_target(SOURCE, 100) == Place(50, True)
+    offsets.set_position(SOURCE, Position(199))  # MirrorMaker 2 does not tell where its records went
+    assert offsets.to_target(SOURCE, 200) == Place(10, False)
+
+
+def test_a_position_in_a_topic_that_was_replaced_answers_for_nothing_but_the_end() -> None:
+    offsets = map_of(entry([Run(0, 0, 10)]))
+    offsets.set_position(SOURCE, Position(9, 9), is_of_current_topic=False)
+    assert offsets.to_target(SOURCE, 5) == offsets.to_target(SOURCE, 10) == Place(10, False)
+    assert offsets.to_source(SOURCE, 5) == Place(0, False)
+    offsets.set_position(SOURCE, Position(9, 9))
+    assert offsets.to_target(SOURCE, 5) == Place(5, True)
+
+
+def test_neighbouring_runs_become_one() -> None:
+    partition = PartitionMap(TARGET)
+    for start in range(0, 1000, 10):
+        [progress] = entry([Run(start, start + 5, 10)]).partitions
+        partition.add(progress)
+    assert len(partition) == 1
+
+
+def test_runs_stay_within_the_limit_and_the_newest_stay_exact() -> None:
+    partition = PartitionMap(TARGET, limit=100)
+    for number in range(10_000):
+        [progress] = entry([Run(number * 10, number * 11, 10)]).partitions
+        partition.add(progress)
+        assert len(partition) <= 100
+    for offset in range(99_700, 100_000):
+        assert partition.to_target(offset) == Place(offset // 10 * 11 + offset % 10, True)
+    assert not partition.to_target(50_005).is_exact
+    assert 0 < partition.to_target(50_005).offset <= 5_000 * 11 + 5
+
+
+# -- any history -------------------------------------------------------------------------------------------
+
+_records = st.lists(st.sampled_from([True, True, True, False]), min_size=1, max_size=12)
+_counts = st.integers(0, 15)
+
+
+def _step(name: str, *arguments: st.SearchStrategy[object]) -> st.SearchStrategy[Callable[[MirrorModel], None]]:
+    return st.tuples(*arguments).map(lambda values: lambda model: getattr(model, name)(*values))
+
+
+_steps = st.one_of(
+    _step("produce", _records), _step("produce", _records), _step("mirror", _counts), _step("mirror", _counts),
+    _step("mirror", _counts, st.integers(0, 3)), _step("restart"), _step("other_mirror", _counts),
+    _step("truncate", st.integers(0, 40)), _step("recreate"), _step("copy_again", st.integers(0, 40)),
+)  # fmt: skip
+histories = st.lists(_steps, max_size=40)
+
+
+def played(history: Sequence[Callable[[MirrorModel], None]]) -> MirrorModel:
+    model = MirrorModel()
+    for step in history:
+        step(model)
+    return model
+
+
+def check(model: MirrorModel, offsets: OffsetMap) -> None:
+    """Never later than exact; exact where it says so; in order."""
+    last = Place(0, False)
+    for offset in range(len(model.source) + 4):
+        place, right = offsets.to_target(SOURCE, offset), model.target_place(offset)
+        assert place is not None
+        assert last.offset <= place.offset <= right, (offset, place, right)
+        assert not (place.is_exact and model.repeats_on_target(place.offset, right)), (offset, place, right)
+        last = place
+    last = Place(0, False)
+    for offset in range(len(model.target) + 4):
+        place, right = offsets.to_source(SOURCE, offset), model.source_place(offset)
+        assert place is not None
+        assert last.offset <= place.offset <= right, ("back", offset, place, right)
+        assert not (place.is_exact and model.repeats_on_source(place.offset, right)), ("back", offset, place, right)
+        last = place
+
+
+@settings(max_examples=300, deadline=None)
+@given(histories)
+def test_no_history_makes_answers_late_or_wrongly_exact(history: Sequence[Callable[[MirrorModel], None]]) -> None:
+    model = played(history)
+    offsets = map_of(*model.ledger)
+    if offsets.to_target(SOURCE, 0) is not None:
+        check(model, offsets)
+
+
+@settings(max_examples=300, deadline=None)
+@given(histories, st.integers(0, 10))
+def test_nor_does_a_ledger_that_has_lost_its_beginning(
+    history: Sequence[Callable[[MirrorModel], None]], lost: int
+) -> None:
+    model = played(history)
+    offsets = map_of(*model.ledger[lost:])
+    if offsets.to_target(SOURCE, 0) is not None:
+        check(model, offsets)
+
+
+@settings(max_examples=300, deadline=None)
+@given(histories, st.integers(4, 8))
+def test_nor_does_thinning_out(history: Sequence[Callable[[MirrorModel], None]], limit: int) -> None:
+    model = played(history)
+    offsets = map_of(*model.ledger, limit=limit)
+    if offsets.to_target(SOURCE, 0) is not None:
+        check(model, offsets)
+
+
+@settings(max_examples=300, deadline=None)
+@given(histories, st.integers(0, 10))
+def test_nor_do_positions(history: Sequence[Callable[[MirrorModel], None]], lost: int) -> None:
+    model = played(history)
+    offsets = map_of(*model.ledger[lost:])
+    offsets.set_position(SOURCE, model.stored_position)
+    if offsets.to_target(SOURCE, 0) is not None:
+        check(model, offsets)
+
+
+_quiet = st.lists(
+    st.one_of(_step("produce", _records), _step("mirror", _counts, st.integers(0, 3)), _step("restart")), max_size=60
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_quiet)
+def test_every_mirrored_offset_is_exact_and_comes_back(history: Sequence[Callable[[MirrorModel], None]]) -> None:
+    model = played(history)
+    offsets = map_of(*model.ledger)
+    for source, image in model.images.items():
+        assert offsets.to_target(SOURCE, source) == Place(image, True)
+        assert offsets.to_source(SOURCE, image) == Place(source, True)
+
+
+def test_the_model_itself_can_tell_a_wrong_map() -> None:
+    model = played([lambda m: m.produce([True] * 10), lambda m: m.mirror(10)])
+    [good] = model.ledger
+    assert good is not None
+    check(model, map_of(good))
+    late = replace(good, partitions=(replace(good.partitions[0], runs=(Run(0, 1, 10),)),))
+    with pytest.raises(AssertionError):
+        check(model, map_of(late))
