@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import psutil
+
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = 30, interval: float = 0.05) -> None:
     """Come back as soon as the condition holds; fail, naming what was awaited, when the time is over."""
@@ -13,3 +15,11 @@ def wait_until(condition: Callable[[], bool], what: str, seconds: float = 30, in
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds:.0f} s in vain for {what}")
         time.sleep(interval)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended, also if nobody has asked yet how."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True

@@ -63,9 +63,8 @@ def test_a_group_is_shown_with_its_place_on_the_target(moving: Moving, capsys: p
 
 def test_single_offsets_are_translated_there_and_back(moving: Moving, capsys: pytest.CaptureFixture[str]) -> None:
     remote = f"{moving.name}.{ORDERS.topic}"
-    offsets = ("--offset", f"{ORDERS.topic}:0:25", "--offset", f"{ORDERS.topic}:0:9")
-    for row in translated(moving, capsys, *offsets[:2]):
-        assert (row["group"], row["target_offset"], row["exact"]) == (None, 27, True)
+    there = translated(moving, capsys, "--offset", f"{ORDERS.topic}:0:25", "--offset", f"{ORDERS.topic}:0:9")
+    assert [(row["group"], row["target_offset"], row["exact"]) for row in there] == [(None, 9, True), (None, 27, True)]
     [back] = translated(moving, capsys, "--reverse", "--offset", f"{remote}:0:27")
     assert (back["from"], back["to"], back["target_topic"]) == ("shelter", moving.name, ORDERS.topic)
     assert (back["target_offset"], back["exact"]) == (25, True)

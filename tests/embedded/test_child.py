@@ -15,7 +15,7 @@ import pytest
 
 from heliograph.embedded.child import ChildProcess
 from heliograph.errors import ProcessFailed
-from tests.embedded.waiting import eventually, is_gone
+from tests.waiting import is_gone, wait_until
 
 _PARENT = """
 import sys, time
@@ -72,42 +72,42 @@ def test_a_child_and_its_helpers_end_when_the_parent_is_killed(log: Path) -> Non
     assert parent.stdout is not None
     with parent.stdout as output:
         child = int(output.readline())
-    assert eventually(lambda: len(members_of_group(child)) >= 3)
+    wait_until(lambda: len(members_of_group(child)) >= 3, "the whole group")
 
     parent.kill()
     parent.wait()
 
-    assert eventually(lambda: not members_of_group(child), timeout=10)
+    wait_until(lambda: not members_of_group(child), "the group to be gone", 10)
 
 
 def test_a_stopped_child_leaves_no_watcher_behind(sleeper: ChildProcess) -> None:
-    assert eventually(lambda: len(members_of_group(sleeper.pid)) == 2)
+    wait_until(lambda: len(members_of_group(sleeper.pid)) == 2, "both processes")
 
     sleeper.stop()
 
-    assert eventually(lambda: not members_of_group(sleeper.pid), timeout=10)
+    wait_until(lambda: not members_of_group(sleeper.pid), "the group to be gone", 10)
 
 
 def test_a_child_that_ended_by_itself_leaves_no_watcher_behind(log: Path) -> None:
     child = ChildProcess("short", ["true"], log)
 
-    assert eventually(lambda: not child.is_running)
-    assert eventually(lambda: not members_of_group(child.pid), timeout=10)
+    wait_until(lambda: not child.is_running, "the child to end")
+    wait_until(lambda: not members_of_group(child.pid), "the group to be gone", 10)
 
 
 def test_the_number_of_an_ended_child_is_not_killed_because_it_may_be_anothers(log: Path) -> None:
     child = ChildProcess("short", ["/bin/sh", "-c", "sleep 300 & echo $!"], log)
-    assert eventually(lambda: not child.is_running)
+    wait_until(lambda: not child.is_running, "the child to end")
     survivor = int(child.output())
 
     child.stop()
 
-    assert eventually(lambda: [each.pid for each in members_of_group(child.pid)] == [survivor])
+    wait_until(lambda: [each.pid for each in members_of_group(child.pid)] == [survivor], "the survivor alone")
     os.kill(survivor, signal.SIGKILL)
 
 
 def test_the_process_id_is_that_of_the_program(sleeper: ChildProcess) -> None:
-    assert eventually(lambda: psutil.Process(sleeper.pid).cmdline() == ["sleep", "300"])
+    wait_until(lambda: psutil.Process(sleeper.pid).cmdline() == ["sleep", "300"], "the sleeper")
 
 
 def test_stop_is_kind(log: Path) -> None:
@@ -131,7 +131,7 @@ def test_stop_uses_force_after_its_timeout(log: Path) -> None:
 
 def test_a_frozen_child_stops_without_waiting_for_force(sleeper: ChildProcess) -> None:
     sleeper.signal(signal.SIGSTOP)
-    assert eventually(lambda: psutil.Process(sleeper.pid).status() == psutil.STATUS_STOPPED)
+    wait_until(lambda: psutil.Process(sleeper.pid).status() == psutil.STATUS_STOPPED, "the sleeper to stop")
     began = time.monotonic()
 
     sleeper.stop(timeout=60)
@@ -179,10 +179,10 @@ def test_a_late_child_is_told_with_its_last_lines(log: Path) -> None:
 
 def test_output_is_that_of_this_start_alone(log: Path) -> None:
     first = ChildProcess("echo", ["echo", "first"], log)
-    assert eventually(lambda: not first.is_running)
+    wait_until(lambda: not first.is_running, "the first to end")
 
     second = ChildProcess("echo", ["echo", "second"], log)
-    assert eventually(lambda: not second.is_running)
+    wait_until(lambda: not second.is_running, "the second to end")
 
     assert second.output() == "second\n"
     assert log.read_text() == "first\nsecond\n"
@@ -191,5 +191,5 @@ def test_output_is_that_of_this_start_alone(log: Path) -> None:
 def test_the_environment_is_extended(log: Path) -> None:
     child = ChildProcess("env", ["/bin/sh", "-c", 'echo "$GREETING ${PATH:+path}"'], log, {"GREETING": "hello"})
 
-    assert eventually(lambda: not child.is_running)
+    wait_until(lambda: not child.is_running, "the child to end")
     assert child.output() == "hello path\n"

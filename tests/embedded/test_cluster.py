@@ -16,7 +16,7 @@ from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, new_cluste
 from heliograph.errors import ProcessFailed
 from heliograph.kafka.probe import count_brokers
 from tests.embedded.traffic import create_topic, messages, receive, send
-from tests.embedded.waiting import eventually, is_gone
+from tests.waiting import is_gone, wait_until
 
 pytestmark = pytest.mark.kafka
 
@@ -75,7 +75,7 @@ def test_a_broker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
 
-    assert eventually(lambda: is_gone(broker), timeout=10)
+    wait_until(lambda: is_gone(broker), "the broker to be gone", 10)
 
 
 def test_data_and_logs_survive_in_a_named_folder_and_the_ports_stay(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_frozen_broker_does_not_answer_until_thawed_and_still_stops_cleanly(tm
         assert count_brokers(cluster.bootstrap_servers, timeout_ms=500) == 0
 
         broker.signal(signal.SIGCONT)
-        assert eventually(lambda: count_brokers(cluster.bootstrap_servers) == 1)
+        wait_until(lambda: count_brokers(cluster.bootstrap_servers) == 1, "the broker to answer")
 
         broker.signal(signal.SIGSTOP)
     assert was_stopped_cleanly(cluster)
@@ -189,7 +189,7 @@ def test_all_brokers_may_die_while_the_controller_lives(trio: EmbeddedCluster) -
         broker.start()
     trio.wait_until_ready()
 
-    assert count_brokers(trio.bootstrap_servers) == 3
+    assert count_brokers(trio.brokers[0].spec.listeners[0].address) == 3
 
 
 def test_cluster_ids_are_never_taken_for_options() -> None:

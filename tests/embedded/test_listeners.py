@@ -22,7 +22,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from tests.embedded.certificates import Authority
 from tests.embedded.traffic import admin_of, create_topic
-from tests.embedded.waiting import eventually
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.kafka
 
@@ -102,7 +102,7 @@ def _add_scram_user(cluster: EmbeddedCluster, user: str, password: str) -> None:
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             user_and_key = UserScramCredentialUpsertion(user, mechanism, password, iterations=4096)
             assert admin.alter_user_scram_credentials([user_and_key]) == {user: None}
-        assert eventually(lambda: _scram_mechanisms(admin, user) == 2)
+        wait_until(lambda: _scram_mechanisms(admin, user) == 2, "both mechanisms")
 
 
 def _scram_mechanisms(admin: KafkaAdminClient, user: str) -> int:

@@ -12,7 +12,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.embedded.mirrormaker import MirrorMaker2, StartProgress
 from heliograph.errors import ProcessFailed
 from tests.embedded.traffic import create_topic, end_of, messages, receive, send
-from tests.embedded.waiting import is_gone
+from tests.waiting import is_gone
 
 _TOPIC = "mirrormaker-orders"
 _COPY = f"alpha.{_TOPIC}"

@@ -309,7 +309,7 @@ def test_records_that_are_fetched_during_a_commit_belong_to_the_next_one(
     mirror = make_mirror()
     mirror.write([numbered(10)])
     arrived: list[int] = []
-    decode, end = FetchSession.decode, TransactionalProducer.end
+    decode, begin_end = FetchSession.decode, TransactionalProducer.begin_end
 
     def count_and_decode(session: FetchSession, body: memoryview) -> FetchResult:
         result = decode(session, body)
@@ -321,10 +321,10 @@ def test_records_that_are_fetched_during_a_commit_belong_to_the_next_one(
         if sum(arrived) == 1:
             mirror.write([numbered(10, 10)])
             producer._network.loop.run_until(lambda: sum(arrived) == 2)
-        end(producer, commit)
+        begin_end(producer, commit)
 
     monkeypatch.setattr(FetchSession, "decode", count_and_decode)
-    monkeypatch.setattr(TransactionalProducer, "end", let_more_arrive_and_end)
+    monkeypatch.setattr(TransactionalProducer, "begin_end", let_more_arrive_and_end)
     last_offsets: list[int] = []
     patient = LaneSettings(commit_interval=5, limits=FetchLimits(max_wait_ms=5_000))
     deadline = time.monotonic() + 10

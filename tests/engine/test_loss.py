@@ -352,6 +352,8 @@ def replicated_ward(prepared: Stations) -> Iterator[tuple[EmbeddedCluster, Ward]
         ward.feed(ward.bad, range(10))
         ward.feed(ward.well, range(10))
         cluster.brokers[1].stop()
+        for source in pairs:
+            await_leader(cluster, source.topic)
         ward.feed(ward.bad, range(10, 20))
         yield cluster, ward
 

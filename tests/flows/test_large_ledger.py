@@ -64,7 +64,8 @@ def archive(primary: EmbeddedCluster, tmp_path_factory: pytest.TempPathFactory) 
         broker.start()
         vault.wait_until_ready()
         settings = folder / "mm2.properties"
-        write_settings(settings, {"kept": primary, "vault": vault}, ["kept->vault"], {"kept->vault.topics": _TOPIC})
+        chosen = {"topics": _TOPIC, "heartbeats.replication.enabled": "false"}
+        write_settings(settings, {"kept": primary, "vault": vault}, ["kept->vault"], chosen)
         yield _Archive(settings, now_ms, history[-1].timestamp)
 
 

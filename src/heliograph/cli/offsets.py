@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from heliograph.config.flow import FlowConfig
     from heliograph.config.mirror_config import MirrorConfig
-    from heliograph.kafka.groups import Offsets
-    from heliograph.sync.translation import Translation, Translator
+    from heliograph.sync.translation import Offset, Translation, Translator
 
 GroupOption = Annotated[
     list[str] | None, typer.Option("--group", help="Only this group; may be given again. Without: all that are synced.")
@@ -59,7 +58,7 @@ def translate(
 
     config = load(file)
     chosen = _one_flow(config, flow)
-    wanted = {"": dict(map(_parsed_offset, offset))} if offset else None
+    wanted = {"": [_parsed_offset(text) for text in offset]} if offset else None
     show(_translated(config, chosen, reverse, wanted, group or ()), output)
 
 
@@ -71,7 +70,7 @@ def _one_flow(config: MirrorConfig, name: str | None) -> FlowConfig:
     return flows[0]
 
 
-def _parsed_offset(text: str) -> tuple[TopicPartition, int]:
+def _parsed_offset(text: str) -> Offset:
     topic, _, rest = text.partition(":")
     partition, _, offset = rest.partition(":")
     if not (topic and partition.isdecimal() and offset.isdecimal()):
@@ -83,7 +82,7 @@ def _translated(
     config: MirrorConfig,
     flow: FlowConfig,
     reverse: bool,
-    offsets: Mapping[str, Mapping[TopicPartition, int]] | None,
+    offsets: Mapping[str, Sequence[Offset]] | None,
     names: Sequence[str],
 ) -> TranslateResult:
     from heliograph.kafka.access import access_for
@@ -95,12 +94,11 @@ def _translated(
     opposite = config.flow(f"{flow.target.alias}->{flow.source.alias}")
     translator = Translator(opposite, flow, EVERY_RUN) if reverse else Translator(flow, opposite, EVERY_RUN)
     by_group = offsets if offsets is not None else _committed(flow, reverse, names)
-    wanted = {where for items in by_group.values() for where in items}
+    pairs = {pair for items in by_group.values() for pair in items}
     with Admin(access_for(here, "admin")) as source, Admin(access_for(there, "admin")) as target:
-        translator.read(source, target, wanted)
+        translator.read(source, target, {where for where, _ in pairs})
         if not translator.has_run:
             raise ClusterError(f"{flow.name} has never run: {flow.target.alias} has no ledger of it")
-        pairs = {pair for items in by_group.values() for pair in items.items()}
         places = translator.translate(pairs, source, target)
         if offsets is not None:
             _check_all_translated(pairs, places, translator, here.alias, there.alias)
@@ -108,13 +106,13 @@ def _translated(
     rows = [
         Row(name, where, offset, places[where, offset], max(0, ends[where] - offset))
         for name, items in sorted(by_group.items())
-        for where, offset in sorted(items.items())
+        for where, offset in sorted(items)
         if (where, offset) in places
     ]
     return TranslateResult(here.alias, there.alias, rows)
 
 
-def _committed(flow: FlowConfig, reverse: bool, names: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
+def _committed(flow: FlowConfig, reverse: bool, names: Sequence[str]) -> dict[str, list[Offset]]:
     from heliograph.kafka.access import access_for
     from heliograph.kafka.groups import Groups
 
@@ -124,16 +122,13 @@ def _committed(flow: FlowConfig, reverse: bool, names: Sequence[str]) -> dict[st
         if missing := [name for name in names if name not in listed]:
             raise ClusterError(f"{cluster.alias} has no consumer group {', '.join(missing)}")
         chosen = names or [name for name in listed if flow.group_filter.should_replicate_group(name)]
-        return {name: _plain(items) for name, items in groups.committed(chosen).items()}
-
-
-def _plain(offsets: Offsets) -> dict[TopicPartition, int]:
-    return {where: item.offset for where, item in offsets.items()}
+        committed = groups.committed(chosen)
+    return {name: [(where, item.offset) for where, item in items.items()] for name, items in committed.items()}
 
 
 def _check_all_translated(
-    pairs: set[tuple[TopicPartition, int]],
-    places: Mapping[tuple[TopicPartition, int], Translation],
+    pairs: set[Offset],
+    places: Mapping[Offset, Translation],
     translator: Translator,
     here: str,
     there: str,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 
 from heliograph.engine.lane_session import LaneSession
 from heliograph.engine.settings import LaneSettings
-from heliograph.errors import ClusterError, PartitionFailed
+from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed
 from heliograph.kafka.access import Access
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 
 _FIRST_BACKOFF = 0.1
-_LONGEST_BACKOFF = 10.0
+_LONGEST_BACKOFF = 1.0
+_LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
 
 
 class Lane:
@@ -52,8 +53,9 @@ class Lane:
             except ClusterError as error:
                 if not error.retriable:
                     raise
+                longest = _LONGEST_LOGIN_BACKOFF if isinstance(error, AuthenticationFailed) else _LONGEST_BACKOFF
                 self._on_trouble(f"lane {self._plan.lane}: {error}; trying again in {backoff:.1f} s")
             finally:
                 session.close()
             time.sleep(backoff)
-            backoff = min(backoff * 2, _LONGEST_BACKOFF)
+            backoff = min(backoff * 2, longest)

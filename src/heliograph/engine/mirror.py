@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -27,7 +27,8 @@ from heliograph.errors import ClusterError, EngineFailed, HeliographError, Start
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
+_LONGEST_PAUSE = 10.0
+_LONG_ENOUGH = 30.0
 _LOOK_INTERVAL = 0.1
 _PYTHON_ERROR = re.compile(r"(heliograph\.errors\.\w+|[\w.]+(Error|Exception)): ")
 _RECONSIDER_SECONDS = 10.0
@@ -110,9 +111,7 @@ class Mirror:
                         self._follow(flow, self._start_query(flow, self._spark))
                 except (ClusterError, PySparkException, Py4JError, OSError) as error:
                     self._give_up_if_hopeless(flow, error)
-                    pause = (
-                        _FIRST_PAUSE if time.monotonic() - began > _LONGEST_PAUSE else min(pause * 2, _LONGEST_PAUSE)
-                    )
+                    pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_ENOUGH else min(pause * 2, _LONGEST_PAUSE)
                     log.error("%s: %s; starting again in %.1f s", flow.name, _first_line(error), pause)
                     self._stopping.wait(pause)
         except HeliographError as error:
@@ -125,7 +124,7 @@ class Mirror:
     def _give_up_if_hopeless(self, flow: FlowDriver, error: Exception) -> None:
         if isinstance(error, TakenOver):
             raise error
-        if isinstance(error, (Py4JNetworkError, OSError)):
+        if isinstance(error, OSError) or (isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)):
             raise EngineFailed(f"Spark's JVM has ended; its log is in {self._folder}") from error
         with suppress(ClusterError):
             flow.confirm_owner()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.sql import SparkSession
 
 from heliograph.engine.class_archive import JVM_OPTIONS, archive_option
@@ -32,6 +33,9 @@ _DEFAULTS = {
 
 def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSession:
     """A session with a task slot for every lane, and a log file for the JVM's chatter."""
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        # It would print a traceback when the JVM dies, which the flows notice and tell themselves.
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
     options = f"{JVM_OPTIONS} {archive_option()}".strip()
     with _stderr_to(log):
         return build_session(lanes, {"spark.driver.extraJavaOptions": options, **settings})

@@ -66,7 +66,7 @@ class Translator:
             self._has_run |= self._forth.read({name: info.topic_id for name, info in source_topics.items()})
         if self._opposite and self._back:
             mirrored = mirrored_names(self._opposite, target_topics)
-            self._home_names = {remote: topic for topic, remote in mirrored.items()}
+            self._home_names = {remote: topic for topic, remote in mirrored.items() if remote in source_topics}
             self._back.offset_map.only = None if only is None else self._homes(only)
             self._has_run |= self._back.read({name: info.topic_id for name, info in target_topics.items()})
 
