@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from types import TracebackType
 from typing import overload
 
 from heliograph.client.offsets import GroupOffsets, latest_offsets
 from heliograph.client.settings import read_settings
 from heliograph.kafka import reading
 from heliograph.kafka.admin import Admin
+from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
@@ -20,7 +20,7 @@ from heliograph.policy import lineage
 from heliograph.policy.replication import ReplicationPolicy
 
 
-class MirrorClient:
+class MirrorClient(Closeable):
     """Answers what the topics of a cluster tell about mirroring. For one thread at a time; close it when done.
 
     `settings` are those of a Java client: `bootstrap.servers`, `security.protocol`, `sasl.…`, `ssl.…`, each also
@@ -32,14 +32,6 @@ class MirrorClient:
         self._policy = known.replication_policy
         self._consumer = known.consumer
         self._admin = Admin(known.admin)
-
-    def __enter__(self) -> MirrorClient:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all connections."""

@@ -10,10 +10,9 @@ import time
 
 from heliograph.control.chores import Chore
 from heliograph.engine.flow import FlowDriver
-from heliograph.kafka import ledger, writing
-from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network
+from heliograph.kafka import ledger
 from heliograph.kafka.records import Record
+from heliograph.kafka.writer import Writer
 from heliograph.model import Event, EventKind, LedgerEntry, TopicPartition
 
 NO_LANE = -1  # in a ledger entry: the driver speaks, and only repeats what lanes have told
@@ -38,7 +37,9 @@ class Standing:
         if transactions == self._told_at or not self._flow.totals.producer_ids:
             return ""
         entry = self._entry()
-        _append(self._flow, entry)
+        record = Record(0, entry.written_at_ms, entry.flow.encode(), ledger.encode_entry(entry))
+        with Writer(self._flow.settings.target) as writer:
+            writer.append(TopicPartition(self._flow.settings.ledger_topic, 0), [record])
         self._told_at = transactions
         return f"{len(entry.events)} set aside"
 
@@ -49,15 +50,3 @@ class Standing:
         # Readers take every id in the ledger for one that lanes write under, so it must be one of those.
         producer_id = max(totals.producer_ids.copy())
         return LedgerEntry(flow.name, NO_LANE, flow.owner, producer_id, int(time.time() * 1000), (), events)
-
-
-def _append(flow: FlowDriver, entry: LedgerEntry) -> None:
-    topic = flow.settings.ledger_topic
-    record = Record(0, entry.written_at_ms, flow.name.encode(), ledger.encode_entry(entry))
-    loop = Loop()
-    try:
-        network = Network(loop, flow.settings.target)
-        network.refresh([topic])
-        writing.append(loop, network, TopicPartition(topic, 0), [record])
-    finally:
-        loop.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -26,6 +25,7 @@ from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka import acls, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.acls import Acl
+from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.network import TRANSACTION, Network, check, error_name
 from heliograph.kafka.topics import (
@@ -57,20 +57,12 @@ _Answer = TypeVar("_Answer")
 _Item = TypeVar("_Item")
 
 
-class Admin:
+class Admin(Closeable):
     """Asks one cluster, over connections that are made when first needed; for one thread at a time."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
         self._brokers: _Brokers | None = None
-
-    def __enter__(self) -> Admin:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all connections."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from types import TracebackType
 from typing import Any
 
 from kafka.protocol.admin import DeleteGroupsRequest, ListGroupsRequest
@@ -17,6 +16,7 @@ from kafka.protocol.consumer import OffsetCommitRequest, OffsetDeleteRequest, Of
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from heliograph.kafka.access import Access
+from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.network import GROUP, Network, check, error_name
 from heliograph.kafka.patience import Patience
@@ -90,21 +90,13 @@ class ChangeResult:
     reason: str = ""
 
 
-class Groups:
+class Groups(Closeable):
     """The groups of one cluster, over connections of its own; for one thread at a time."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
         self._loop = Loop()
         self._network = _Cluster(self._loop, access)
-
-    def __enter__(self) -> Groups:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all connections."""

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
 from heliograph.errors import ClusterError
 from heliograph.kafka import writing
 from heliograph.kafka.access import Access
+from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
 
-class Writer:
+class Writer(Closeable):
     """Appends records, outside any transaction; connects when it is first needed, and anew after a failure."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
         self._network: Network | None = None
         self._known: set[str] = set()
-
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def append(self, where: TopicPartition, records: Sequence[Record]) -> int:
         """Append records, acknowledged by all replicas in sync; returns the offset of the first."""
