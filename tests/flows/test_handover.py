@@ -52,7 +52,10 @@ def test_from_mirrormaker_and_back_under_load(stage: Stage, tmp_path: Path) -> N
             assert mirror.stop() == 0
         finally:
             mirror.kill()
-        assert _first_offsets(stage.target) == {where: position.offset + 1 for where, position in handed_over.items()}
+        first = _first_offsets(stage.target)
+        # The load may reach a partition only after MirrorMaker 2 has stopped: such a one begins at its beginning.
+        assert first == {where: handed_over[where].offset + 1 if where in handed_over else 0 for where in first}
+        assert handed_over.keys() <= first.keys()
 
         handed_back = _positions(stage.target)
         assert all(handed_back[where].offset > position.offset for where, position in handed_over.items())
