@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcde] [--rounds 3] [--write]."""
+"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeg] [--rounds 3] [--write]."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import settings
+from bench.group_sync import TOPICS as SYNCED_TOPICS
+from bench.group_sync import group_sync
 from bench.latency import PARTITIONS, latency
 from bench.measure import CatchUp, Latency, catch_up, log_gigabytes
 from bench.rivals import Heliograph, RealMirrorMaker2, Rival
@@ -133,6 +135,15 @@ class Bench:
         self.rows.append(Row("d", f"time until all {topics} topics flow", mine.seconds, other.seconds, "1 x", "s"))
         self.rows.append(Row("d", "idle CPU, share of a core", mine.idle_share, other.idle_share, "1 x"))
 
+    def group_sync(self) -> None:
+        """Workload g: the group sync alone, on a copy that Heliograph has made."""
+        with self._clusters() as (source, target):
+            properties = settings.heliograph(settings.common(source, target, SYNCED_TOPICS, 2))
+            properties["groups"] = SYNCED_TOPICS
+            result = group_sync(properties, Path(tempfile.mkdtemp(dir=self.folder)), source, target)
+        self.notes.append(f"(g) {result}")
+        self.console.print(self.notes[-1])
+
     def _catch_up_once(self, workload: Workload, name: str, lanes: int, exactly_once: bool = True) -> CatchUp:
         with self._clusters() as (source, target):
             workload.prepare(source, self.folder)
@@ -220,7 +231,9 @@ def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
     parser.add_argument(
-        "--workloads", default="abcde", help="letters: a catch-up, b tiny, c plain, d topics, e latency"
+        "--workloads",
+        default="abcdeg",
+        help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync",
     )
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
     parser.add_argument(
@@ -240,6 +253,8 @@ def main() -> None:
             bench.many_topics(arguments.topics)
         if "e" in arguments.workloads:
             bench.latency(arguments.seconds)
+        if "g" in arguments.workloads:
+            bench.group_sync()
         if arguments.variants:
             bench.variants(CATCH_UP)
     console.print(_table(bench.rows))

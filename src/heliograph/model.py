@@ -50,6 +50,8 @@ class PartitionProgress:
     last_offset: int
     byte_count: int
     newest_timestamp: int
+    oldest_timestamp: int = -1
+    mean_timestamp: int = -1
 
     @property
     def record_count(self) -> int:
@@ -97,6 +99,18 @@ class LedgerEntry:
     def record_count(self) -> int:
         """How many records the transaction copied."""
         return sum(progress.record_count for progress in self.partitions)
+
+
+@dataclass(frozen=True)
+class ChoreState:
+    """How a periodic task of a flow is getting on; `failure` says why it fails at present."""
+
+    name: str
+    seconds: float
+    last_success_ms: int
+    failure: str
+    failing_since_ms: int
+    summary: str
 
 
 @dataclass(frozen=True)

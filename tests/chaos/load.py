@@ -13,6 +13,8 @@ from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
+_ROUNDS_PER_SECOND = 20
+
 
 class Load:
     """Writes to all partitions of a topic in turn, in a thread, until it is stopped."""
@@ -22,8 +24,8 @@ class Load:
         self._topic = topic
         self._name = name
         self._partitions = partitions
-        self._pause = 1 / 20
-        self._per_round = max(1, per_second // 20)
+        self._per_round = max(1, per_second // _ROUNDS_PER_SECOND)
+        self._rounds = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.acknowledged = 0
@@ -42,24 +44,29 @@ class Load:
 
     def _run(self) -> None:
         """An unknown outcome on a broken connection may leave a record twice on the source: both copies count there."""
-        number = rounds = 0
         while not self._stopping.is_set():
             loop = Loop()
             try:
                 network = Network(loop, self._access)
                 network.refresh([self._topic])
-                while not self._stopping.wait(self._pause):
-                    where = TopicPartition(self._topic, rounds % self._partitions)
-                    count = self._per_round
-                    writing.append(loop, network, where, [self._record(number + i) for i in range(count)])
-                    number += count
-                    rounds += 1
-                    self.acknowledged += count
+                self._write_steadily(loop, network)
             except ClusterError:
                 self._stopping.wait(0.2)
             finally:
                 loop.close()
 
+    def _write_steadily(self, loop: Loop, network: Network) -> None:
+        """Rounds follow the clock, however long each takes; what an outage has cost is not made up for."""
+        due = time.monotonic()
+        while not self._stopping.wait(max(0.0, due - time.monotonic())):
+            due += 1 / _ROUNDS_PER_SECOND
+            where = TopicPartition(self._topic, self._rounds % self._partitions)
+            numbers = range(self.acknowledged, self.acknowledged + self._per_round)
+            writing.append(loop, network, where, [self._record(number) for number in numbers])
+            self._rounds += 1
+            self.acknowledged += self._per_round
+
     def _record(self, number: int) -> Record:
         now = int(time.time() * 1000)
-        return Record(0, now, str(number).encode(), f"{self._name} {number} written at {now}".encode(), (("n", b"1"),))
+        value = f"{self._name} {number} written at {now}".encode()
+        return Record(0, now, str(number).encode(), value, (("from", self._name.encode()),))

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,20 +41,33 @@ class MirrorProcess:
 
     def engine(self) -> psutil.Process:
         """The process that mirrors."""
-        return self._find("engine", lambda: self.supervisor.children())
+        return self.living("engine")[0]
 
     def jvm(self) -> psutil.Process:
         """Spark."""
-        return self._find("JVM", lambda: [child for child in self.engine().children() if child.name() == "java"])
+        return self.living("jvm")[0]
 
     def worker(self) -> psutil.Process:
-        """A Python worker that runs a lane: a child of Spark's worker daemon."""
+        """A Python worker that runs a lane."""
+        return self.living("worker")[0]
 
-        def workers() -> list[psutil.Process]:
-            daemons = [child for child in self.jvm().children() if _last_argument(child) == "pyspark.worker"]
-            return [worker for daemon in daemons for worker in daemon.children()]
+    def living(self, part: str) -> list[psutil.Process]:
+        """All processes of a kind that live, as soon as there is one."""
+        search = {"engine": self._engines, "jvm": self._jvms, "worker": self._workers}[part]
+        found: list[psutil.Process] = []
 
-        return self._find("worker", workers)
+        def look() -> bool:
+            with suppress(psutil.NoSuchProcess):
+                found[:] = [process for process in search() if process.status() != psutil.STATUS_ZOMBIE]
+            return bool(found)
+
+        wait_until(look, f"a living {part} of the mirror", 120)
+        return found
+
+    def memory(self) -> dict[str, int]:
+        """The bytes that each kind of process holds; of several, the largest."""
+        parts = ("engine", "jvm", "worker")
+        return {part: max(process.memory_info().rss for process in self.living(part)) for part in parts}
 
     def tree(self) -> list[psutil.Process]:
         """All processes, the supervisor first."""
@@ -94,18 +107,17 @@ class MirrorProcess:
         """What it wrote so far."""
         return self._log.read_text(errors="replace")
 
-    def _find(self, what: str, search: Callable[[], list[psutil.Process]]) -> psutil.Process:
-        found: list[psutil.Process] = []
+    def _engines(self) -> list[psutil.Process]:
+        return self.supervisor.children()
 
-        def look() -> bool:
-            try:
-                found[:] = search()
-            except psutil.NoSuchProcess:
-                return False
-            return bool(found)
+    def _jvms(self) -> list[psutil.Process]:
+        return [child for engine in self._engines() for child in engine.children() if child.name() == "java"]
 
-        wait_until(look, f"the {what} of the mirror", 60)
-        return found[0]
+    def _workers(self) -> list[psutil.Process]:
+        """The children of Spark's worker daemon."""
+        children = [child for jvm in self._jvms() for child in jvm.children()]
+        daemons = [child for child in children if _last_argument(child) == "pyspark.worker"]
+        return [worker for daemon in daemons for worker in daemon.children()]
 
 
 def _last_argument(process: psutil.Process) -> str:

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import random
 import signal
+import time
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 
-import psutil
 import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.fault_points import POINTS
 from heliograph.errors import TakenOver
+from tests.chaos.conftest import Tell
+from tests.chaos.forms import short_and_long
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import Stage
+from tests.chaos.stage import PATIENCE_SECONDS, Stage
+from tests.chaos.strikes import Strikes, kill
 from tests.waiting import wait_until
+from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
-SEED = 20261115
+_OPTIONS = {"primary->backup.topics": "struck.*", "refresh.topics.interval.seconds": "1"}
+_FEW = Strikes(worker=18, jvm=1, engine=1)
+_MANY = Strikes(worker=44, jvm=10, engine=10, longest_calm=4, hasty=0.2)
+
+
+@dataclass
+class Scene:
+    """A topic of each test's own, and the mirror that all of them share."""
+
+    stage: Stage
+    mirror: MirrorProcess
 
 
 @pytest.fixture(scope="module")
@@ -29,115 +43,106 @@ def clusters() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
         yield primary, backup
 
 
-def _kill(process: psutil.Process) -> None:
-    process.kill()
-    wait_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, f"{process} to be gone")
-
-
-def test_twenty_kills_of_every_part(clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path) -> None:
-    """Workers most often, as they do the work; JVM and engine too. Each kill is seen to hit, and survived."""
-    stage = Stage(clusters, tmp_path, "kills")
-    chance = random.Random(SEED)
-    parts = ["worker"] * 14 + ["jvm"] * 3 + ["engine"] * 3
-    chance.shuffle(parts)
-    mirror = stage.start()
+@pytest.fixture(scope="module")
+def shared(
+    clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scene]:
+    """One mirror after another takes over; whatever was done to them, the last one ends in good order."""
+    stage = Stage(clusters, tmp_path_factory.mktemp("kills"), fresh_name("struck"), options=_OPTIONS)
+    scene = Scene(stage, stage.start())
     try:
-        with stage.load() as load:
-            stage.await_progress(90)
-            for part in parts:
-                victim = getattr(mirror, part)()
-                _kill(victim)
-                stage.await_progress()
-        assert load.acknowledged > 1000
-        stage.expect_equal(load.acknowledged)
-        assert mirror.stop() == 0
+        yield scene
+        assert scene.mirror.stop() == 0
     finally:
-        mirror.kill()
+        scene.mirror.kill()
 
 
-def test_a_lane_that_dies_at_any_step_of_a_commit(
-    clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path
+@pytest.fixture
+def scene(shared: Scene) -> Scene:
+    """The mirror finds the topic of the test by itself."""
+    shared.stage.turn_to(fresh_name("struck"))
+    return shared
+
+
+@short_and_long("strikes", _FEW, _MANY)
+def test_every_part_is_killed_at_random_moments(
+    scene: Scene, strikes: Strikes, chance: random.Random, tell: Tell
 ) -> None:
-    stage = Stage(clusters, tmp_path, "steps")
-    mirror = stage.start()
-    try:
-        with stage.load() as load:
-            stage.await_progress(90)
-            for point in POINTS * 2:
-                armed = stage.faults / point
-                armed.touch()
-                if point in ("fenced", "started"):
-                    _kill(mirror.worker())  # a lane passes these points only when it starts
-                wait_until(lambda armed=armed: not armed.exists(), f"a lane to die at {point}", 60)
-                stage.await_progress()
-        stage.expect_equal(load.acknowledged)
-        assert mirror.stop() == 0
-    finally:
-        mirror.kill()
+    """Workers most often, as they do the work; JVM and engine too."""
+    began = time.monotonic()
+    with scene.stage.load() as load:
+        scene.stage.await_progress()
+        strikes.fall_on(scene.mirror, chance, scene.stage.await_progress)
+    seconds = time.monotonic() - began
+    tell(f"{strikes} in {seconds:.0f} s; {scene.stage.expect_equal(load.acknowledged)}")
 
 
-def test_a_frozen_mirror_that_wakes_up_beside_a_new_one(
-    clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path
-) -> None:
-    """The old one ends by itself, fenced, and has written nothing twice."""
-    stage = Stage(clusters, tmp_path, "zombie")
-    old = stage.start()
-    new: MirrorProcess | None = None
-    try:
-        with stage.load() as load:
-            stage.await_progress(90)
-            frozen = old.tree()
-            for process in frozen:
-                process.send_signal(signal.SIGSTOP)
-            new = stage.start()
-            stage.await_progress(90)
-            for process in reversed(frozen):
-                process.send_signal(signal.SIGCONT)
-            assert old.wait(60) == TakenOver.exit_code
+@short_and_long("rounds", 1, 5)
+def test_a_lane_that_dies_at_any_step_of_a_commit(scene: Scene, rounds: int) -> None:
+    stage = scene.stage
+    with stage.load() as load:
+        stage.await_progress()
+        for point in POINTS * rounds:
+            armed = stage.faults / point
+            armed.touch()
+            if point in ("fenced", "started"):
+                kill(scene.mirror.worker)  # a lane passes these points only when it starts
+            wait_until(lambda armed=armed: not armed.exists(), f"a lane to die at {point}", PATIENCE_SECONDS)
             stage.await_progress()
-        stage.expect_equal(load.acknowledged)
-        assert "belongs to" in stage.log.read_text(errors="replace")
-        assert new.stop() == 0
+    stage.expect_equal(load.acknowledged)
+
+
+@short_and_long("rounds", 1, 3)
+def test_a_frozen_mirror_that_wakes_up_beside_a_new_one(scene: Scene, rounds: int) -> None:
+    """The old one ends by itself, fenced, and has written nothing twice."""
+    with scene.stage.load() as load:
+        for _ in range(rounds):
+            scene.stage.await_progress()
+            _replace_while_frozen(scene)
+        scene.stage.await_progress()
+    scene.stage.expect_equal(load.acknowledged)
+
+
+def _replace_while_frozen(scene: Scene) -> None:
+    old = scene.mirror
+    frozen = old.tree()
+    for process in frozen:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        scene.mirror = scene.stage.start()
+        scene.stage.await_progress()
+        for process in reversed(frozen):
+            process.send_signal(signal.SIGCONT)
+        assert old.wait(PATIENCE_SECONDS) == TakenOver.exit_code
+        assert "belongs to" in old.log_text()
     finally:
         old.kill()
-        if new is not None:
-            new.kill()
 
 
-def test_brokers_restart(clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path) -> None:
+@short_and_long("rounds", 1, 5)
+def test_brokers_restart(scene: Scene, rounds: int) -> None:
     """The target's broker is killed, then the source's; the mirror needs no help."""
-    stage = Stage(clusters, tmp_path, "restarts")
-    mirror = stage.start()
-    try:
-        with stage.load() as load:
-            stage.await_progress(90)
-            for cluster in (stage.target, stage.source):
-                broker = cluster.brokers[0]
-                broker.process.kill()
-                broker.start()
-                cluster.wait_until_ready()
-                stage.await_progress()
-        assert load.acknowledged > 100
-        stage.expect_equal()
-        assert mirror.stop() == 0
-    finally:
-        mirror.kill()
-
-
-def test_stop_and_start_again(clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path) -> None:
-    """A clean stop under load takes less than 15 s and ends with code 0; the next start goes on exactly there."""
-    stage = Stage(clusters, tmp_path, "stops")
+    stage = scene.stage
     with stage.load() as load:
-        for _ in range(3):
-            mirror = stage.start()
-            try:
-                stage.await_progress(90)
-                assert mirror.stop(20) == 0
-            finally:
-                mirror.kill()
-    last = stage.start()
-    try:
-        stage.expect_equal(load.acknowledged)
-        assert last.stop(20) == 0
-    finally:
-        last.kill()
+        stage.await_progress()
+        for cluster in (stage.target, stage.source) * rounds:
+            broker = cluster.brokers[0]
+            broker.process.kill()
+            broker.start()
+            cluster.wait_until_ready()
+            stage.await_progress()
+    assert load.acknowledged > 100
+    stage.expect_equal(load.acknowledged)
+
+
+@short_and_long("rounds", 1, 5)
+def test_stop_and_start_again(scene: Scene, rounds: int) -> None:
+    """A clean stop under load takes less than 15 s and ends with code 0; the next start goes on exactly there."""
+    stage = scene.stage
+    with stage.load() as load:
+        for _ in range(rounds):
+            stage.await_progress()
+            assert scene.mirror.stop(20) == 0
+            scene.mirror = stage.start()
+        stage.await_progress()
+    stage.expect_equal(load.acknowledged)

@@ -9,28 +9,31 @@ import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.topics import NewTopic
+from tests.chaos.forms import short_and_long
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import Stage, admin_of
+from tests.chaos.stage import PATIENCE_SECONDS, Stage, admin_of
 from tests.waiting import wait_until
+from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 
+@short_and_long("rounds", 1, 5)
 def test_checkpoints_deleted_while_the_mirror_runs(
-    cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path
+    cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path, rounds: int
 ) -> None:
     """A new topic ends the epoch, which Spark then wants to note in a folder that is gone."""
     options = {"running->mirror.topics": "unnoted.*", "refresh.topics.interval.seconds": "1"}
-    stage = Stage(cluster_pair, tmp_path, "unnoted", ("running", "mirror"), options)
+    stage = Stage(cluster_pair, tmp_path, fresh_name("unnoted"), ("running", "mirror"), options)
     mirror = stage.start()
     try:
         with stage.load() as load:
-            stage.await_progress(90)
-            for number in range(3):
+            stage.await_progress()
+            for _ in range(rounds):
                 _delete_checkpoints(mirror)
                 with admin_of(stage.source) as admin:
-                    admin.create_topics([NewTopic(f"unnoted-{number}", 1, 1)])
-                wait_until(lambda: _has_noted(mirror), "notes of Spark", 60)
+                    admin.create_topics([NewTopic(fresh_name("unnoted"), 1, 1)])
+                wait_until(lambda: _has_noted(mirror), "notes of Spark", PATIENCE_SECONDS)
                 stage.await_progress()
         stage.expect_equal(load.acknowledged)
         assert mirror.stop() == 0
@@ -38,16 +41,17 @@ def test_checkpoints_deleted_while_the_mirror_runs(
         mirror.kill()
 
 
+@short_and_long("rounds", 1, 3)
 def test_checkpoints_deleted_while_the_mirror_is_down(
-    cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path
+    cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path, rounds: int
 ) -> None:
     """A killed mirror leaves its checkpoints behind, one that is stopped leaves nothing."""
-    stage = Stage(cluster_pair, tmp_path, "forgotten", ("stopped", "mirror"))
+    stage = Stage(cluster_pair, tmp_path, fresh_name("forgotten"), ("stopped", "mirror"))
     with stage.load() as load:
-        for _ in range(2):
+        for _ in range(rounds):
             mirror = stage.start()
             try:
-                stage.await_progress(90)
+                stage.await_progress()
             finally:
                 mirror.kill()
             _delete_checkpoints(mirror)
@@ -67,10 +71,10 @@ def test_a_dead_jvm_is_told_in_our_own_words(
     mirror = stage.start()
     try:
         with stage.load() as load:
-            stage.await_progress(90)
+            stage.await_progress()
             mirror.jvm().kill()
-            wait_until(lambda: "starting it again" in mirror.log_text(), "the supervisor to notice")
-            stage.await_progress(90)
+            wait_until(lambda: "starting it again" in mirror.log_text(), "the supervisor to notice", PATIENCE_SECONDS)
+            stage.await_progress()
         stage.expect_equal(load.acknowledged)
         assert mirror.stop() == 0
     finally:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+import heliograph
 from heliograph.config import options
-from heliograph.config.option import Effect, Kind, Option
+from heliograph.config.option import Effect, Kind, Option, Scope
 from heliograph.config.setting import value_text
 from heliograph.config.value import parse_value
 
@@ -48,6 +51,21 @@ start.timestamp.ms jmx.port
 @pytest.mark.parametrize("name", MM2_KEYS.split())
 def test_every_key_of_mm2_is_in_the_table(name: str) -> None:
     assert any(option.name == name for option in options.OPTIONS)
+
+
+def test_what_is_said_to_act_is_read_somewhere() -> None:
+    """A key that nothing reads would be a promise that nobody keeps. Pairs of keys are read by what they begin with."""
+    package = Path(heliograph.__file__).parent
+    files = [file for file in package.rglob("*.py") if file.parent != package / "config" / "options"]
+    source = "\n".join(file.read_text() for file in files)
+
+    def is_read(name: str) -> bool:
+        stem = re.sub(r"^(ssl\.(?:key|trust)store)\..*|(.*)\.(?:enabled|interval\.seconds)$", r"\1\2", name)
+        kind = name.removesuffix(".topic.replication.factor")
+        return any(f'"{text}"' in source for text in (name, stem, kind))
+
+    acting = [option for option in options.OPTIONS if option.effect is Effect.ACTS and not option.replaced_by]
+    assert [option.name for option in acting if option.scope is not Scope.REST and not is_read(option.name)] == []
 
 
 def test_names_are_unique_within_a_scope() -> None:

@@ -11,7 +11,7 @@ from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_cl
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
-from tests.chaos.stage import PARTITIONS, Stage
+from tests.chaos.stage import PARTITIONS, PATIENCE_SECONDS, Stage
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
@@ -21,7 +21,9 @@ _OPTIONS = {
     "offset.storage.replication.factor": "3",
     "ledger.topic.replication.factor": "3",
 }
-_LEADERS_RETURN_SOON = {
+_LEADERS_MOVE_SOON = {
+    "broker.session.timeout.ms": "5000",
+    "broker.heartbeat.interval.ms": "500",
     "leader.imbalance.check.interval.seconds": "2",
     "leader.imbalance.per.broker.percentage": "0",
 }
@@ -31,7 +33,7 @@ _LEADERS_RETURN_SOON = {
 def clusters() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Three brokers each, and a controller apart, so that any broker can be killed."""
     specs = [
-        ClusterSpec(alias, brokers=3, separate_controller=True, heap="256m", settings=_LEADERS_RETURN_SOON)
+        ClusterSpec(alias, brokers=3, separate_controller=True, heap="256m", settings=_LEADERS_MOVE_SOON)
         for alias in ("primary", "backup")
     ]
     with running_clusters(*specs) as (primary, backup):
@@ -45,7 +47,7 @@ def test_brokers_die_and_leaders_move_away_and_back(
     mirror = stage.start()
     try:
         with stage.load() as load:
-            stage.await_progress(90)
+            stage.await_progress()
             for cluster, topic in ((stage.source, stage.topic), (stage.target, stage.copy)):
                 before = _leaders(cluster, topic)
                 assert set(before.values()) == {1, 2, 3}
@@ -70,7 +72,7 @@ def _lose_a_broker(cluster: EmbeddedCluster, topic: str) -> None:
     def have_moved() -> bool:
         return victim.spec.node_id not in _leaders(cluster, topic, survivors).values()
 
-    wait_until(have_moved, f"other leaders of {topic}", 30, 0.2)
+    wait_until(have_moved, f"other leaders of {topic}", PATIENCE_SECONDS, 0.2)
 
 
 def _bring_back(cluster: EmbeddedCluster) -> None:
@@ -79,7 +81,7 @@ def _bring_back(cluster: EmbeddedCluster) -> None:
 
 
 def _await_leaders(cluster: EmbeddedCluster, topic: str, wanted: dict[int, int]) -> None:
-    wait_until(lambda: _leaders(cluster, topic) == wanted, f"the preferred leaders of {topic}", 60, 0.2)
+    wait_until(lambda: _leaders(cluster, topic) == wanted, f"the preferred leaders of {topic}", PATIENCE_SECONDS, 0.2)
 
 
 def _leaders(cluster: EmbeddedCluster, topic: str, servers: str = "") -> dict[int, int]:

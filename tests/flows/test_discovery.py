@@ -14,7 +14,7 @@ from heliograph.kafka.topics import NewTopic, SettingSource, Status
 from heliograph.model import TopicPartition
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import admin_of, await_growth, copies, expect_equal, write_settings
+from tests.chaos.stage import PATIENCE_SECONDS, admin_of, await_growth, copies, expect_equal, write_settings
 from tests.waiting import wait_until
 from tests.zoo import raw
 
@@ -80,6 +80,7 @@ def test_new_partitions_of_a_known_topic_are_mirrored_from_their_first_record(sc
         admin.wait_for_topics({"find-grow": 4})
     with Load(scene.east.bootstrap_servers, "find-grow", 4, per_second=220) as after:
         _await_partitions(scene.west, "east.find-grow", 4)
+        await_growth(scene.west, "east.find-grow")
 
     written = before.acknowledged + after.acknowledged
     expect_equal(scene.east, scene.west, copies("find-grow", "east.find-grow", 4), written, scene.log)
@@ -109,7 +110,12 @@ def test_a_partition_set_aside_for_its_size_goes_on_when_the_target_takes_more(s
     values = [b"small", b"x" * 50_000, b"after"]
     where = TopicPartition("find-large", 0)
     raw.append(scene.east.bootstrap_servers, where, [raw.batch_of([Record(0, 1, b"k", value)]) for value in values])
-    wait_until(lambda: "raise max.message.bytes of east.find-large" in scene.log.read_text(), "the reason", 60, 0.2)
+    wait_until(
+        lambda: "raise max.message.bytes of east.find-large" in scene.log.read_text(),
+        "the reason",
+        PATIENCE_SECONDS,
+        0.2,
+    )
 
     with admin_of(scene.west) as admin:
         admin.alter_topic_settings({"east.find-large": {"max.message.bytes": "100000"}})
@@ -134,7 +140,7 @@ def _await_partitions(cluster: EmbeddedCluster, topic: str, count: int) -> None:
             found = admin.topics().get(topic)
         return found is not None and found.partitions == count
 
-    wait_until(are_there, f"{count} partitions of {topic}", 60, 0.2)
+    wait_until(are_there, f"{count} partitions of {topic}", PATIENCE_SECONDS, 0.2)
 
 
 def _chosen_settings(cluster: EmbeddedCluster, topic: str) -> dict[str, str | None]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
+import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.engine.mirror import Mirror
+from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.topics import NewTopic
+from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import admin_of, await_growth, copies, expect_equal, write_settings
+from tests.chaos.stage import PATIENCE_SECONDS, admin_of, await_growth, copies, expect_equal, write_settings
 from tests.waiting import wait_until
+from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _PARTITIONS = 3
 _LONGEST_PAUSE = 10
-_QUICK_START = 10  # seconds from an attempt that succeeds to the first records
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +43,7 @@ def test_both_directions_at_once(primary: EmbeddedCluster, backup: EmbeddedClust
     mirror = MirrorProcess(settings, log)
     try:
         with _load(primary, "both-ways") as out, _load(backup, "both-ways") as back:
-            await_growth(backup, "here.both-ways", 90)
+            await_growth(backup, "here.both-ways")
             await_growth(primary, "there.both-ways")
         expect_equal(primary, backup, copies("both-ways", "here.both-ways", _PARTITIONS), out.acknowledged, log)
         expect_equal(backup, primary, copies("both-ways", "there.both-ways", _PARTITIONS), back.acknowledged, log)
@@ -51,24 +56,26 @@ def test_both_directions_at_once(primary: EmbeddedCluster, backup: EmbeddedClust
         mirror.kill()
 
 
+@short_and_long("attempts", 2, 5)
 def test_a_target_that_is_down_at_the_start_holds_up_nobody_and_gets_all_later(
-    primary: EmbeddedCluster, backup: EmbeddedCluster, spare: EmbeddedCluster, tmp_path: Path
+    primary: EmbeddedCluster, backup: EmbeddedCluster, spare: EmbeddedCluster, tmp_path: Path, attempts: int
 ) -> None:
+    topic, copy = _names("fan-out")
     settings, log = tmp_path / "mm2.properties", tmp_path / "mirror.log"
     clusters = {"hub": primary, "near": backup, "far": spare}
-    write_settings(settings, clusters, ["hub->near", "hub->far"], {"topics": "fan-out", "tasks.max": "1"})
-    _create(primary, "fan-out")
+    write_settings(settings, clusters, ["hub->near", "hub->far"], {"topics": topic, "tasks.max": "1"})
+    _create(primary, topic)
     spare.brokers[0].process.kill()
     mirror = MirrorProcess(settings, log)
     try:
-        with _load(primary, "fan-out") as load:
-            await_growth(backup, "hub.fan-out", 90)
-            wait_until(lambda: len(_pauses(log)) >= 5, "the fifth attempt at the target that is down", 90)
+        with _load(primary, topic) as load:
+            await_growth(backup, copy)
+            wait_until(lambda: len(_pauses(log)) >= attempts, f"{attempts} attempts in vain", PATIENCE_SECONDS)
             assert max(_pauses(log)) <= _LONGEST_PAUSE
             _bring_back(spare)
-            await_growth(spare, "hub.fan-out", _LONGEST_PAUSE + _QUICK_START)
+            await_growth(spare, copy)
         for target in (backup, spare):
-            expect_equal(primary, target, copies("fan-out", "hub.fan-out", _PARTITIONS), load.acknowledged, log)
+            expect_equal(primary, target, copies(topic, copy, _PARTITIONS), load.acknowledged, log)
         assert mirror.stop() == 0
     finally:
         mirror.kill()
@@ -85,11 +92,11 @@ def test_a_target_that_dies_holds_up_neither_the_other_flow_nor_the_end(
     with _load(primary, "half") as load:
         mirror = MirrorProcess(settings, log)
         try:
-            await_growth(backup, "hub.half", 90)
-            await_growth(spare, "hub.half", 90)
+            await_growth(backup, "hub.half")
+            await_growth(spare, "hub.half")
             spare.brokers[0].process.kill()
             for _ in range(5):
-                await_growth(backup, "hub.half", 10)
+                await_growth(backup, "hub.half", 20)
             assert mirror.stop(30) == 0
         finally:
             mirror.kill()
@@ -101,6 +108,50 @@ def test_a_target_that_dies_holds_up_neither_the_other_flow_nor_the_end(
         assert again.stop() == 0
     finally:
         again.kill()
+
+
+class _Hurry(threading.Event):
+    """Notes how long it should have waited, and is set after the eighth time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        if len(self.waits) == 8:
+            self.set()
+        return self.is_set()
+
+
+class _OutOfReach:
+    """A flow whose target is down."""
+
+    name = "hub->far"
+    was_taken_over = False
+
+    def take_over(self) -> None:
+        raise BrokerUnavailable("nobody answers")
+
+    confirm_owner = take_over
+
+
+def test_pauses_between_attempts_grow_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    flow, hurry = _OutOfReach(), _Hurry()
+    mirror = Mirror([flow], {}, 1.0)
+    try:
+        mirror._stopping = hurry
+        mirror._run(flow)
+    finally:
+        mirror._control.close()
+    assert hurry.waits == [1, 2, 4, 8, *[_LONGEST_PAUSE] * 4]
+
+
+def _names(prefix: str) -> tuple[str, str]:
+    """A topic that no other test uses, and its copy."""
+    topic = fresh_name(prefix)
+    return topic, f"hub.{topic}"
 
 
 def _pauses(log: Path) -> list[float]:

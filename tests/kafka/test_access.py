@@ -35,10 +35,10 @@ def test_addresses_may_carry_a_protocol(tmp_path: Path) -> None:
 def test_names_and_limits_of_the_role_count(tmp_path: Path) -> None:
     text = "a.client.id=team\na.consumer.client.rack=r1\na.consumer.request.timeout.ms=5000\n"
     consumer = access(tmp_path, text, "consumer")
-    assert (consumer.client_id, consumer.client_rack) == ("team|heliograph|consumer", "r1")
+    assert consumer.client_id == "team|heliograph|consumer"
     assert consumer.request_timeout_ms == 5000
     producer = access(tmp_path, text, "producer")
-    assert (producer.client_rack, producer.request_timeout_ms) == ("", 30000)
+    assert (producer.request_timeout_ms, producer.connect_timeout_ms) == (30000, 3000)
 
 
 def test_a_password_login(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from heliograph.kafka import ledger
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
 
 OFFSETS = st.integers(0, 2**62)
+TIMES = st.integers(-1, 2**62)
 RUNS = st.builds(Run, OFFSETS, OFFSETS, st.integers(1, 2**31))
 NAMES = st.text(min_size=1, max_size=20)
 
@@ -18,7 +19,7 @@ def progress(draw: st.DrawFn) -> PartitionProgress:
     partition = draw(st.integers(0, 10**5))
     source, target = TopicPartition(draw(NAMES), partition), TopicPartition(draw(NAMES), partition)
     runs = tuple(draw(st.lists(RUNS, max_size=4)))
-    return PartitionProgress(source, target, runs, draw(OFFSETS), draw(OFFSETS), draw(st.integers(-1, 2**62)))
+    return PartitionProgress(source, target, runs, draw(OFFSETS), draw(OFFSETS), draw(TIMES), draw(TIMES), draw(TIMES))
 
 
 EVENTS = st.builds(
@@ -44,7 +45,7 @@ def test_entries_and_owners_are_told_apart(entry: LedgerEntry) -> None:
 
 def test_a_value_can_be_read_by_people_and_scripts() -> None:
     where = TopicPartition("orders", 2), TopicPartition("A.orders", 2)
-    entry = LedgerEntry("A->B", 1, "me", 17, 1000, (PartitionProgress(*where, (Run(5, 9, 3),), 8, 120, 999),))
+    entry = LedgerEntry("A->B", 1, "me", 17, 1000, (PartitionProgress(*where, (Run(5, 9, 3),), 8, 120, 999, 997, 998),))
     assert json.loads(ledger.encode_entry(entry))["partitions"] == [
         {
             "topic": "orders",
@@ -54,6 +55,8 @@ def test_a_value_can_be_read_by_people_and_scripts() -> None:
             "last": 8,
             "bytes": 120,
             "newest": 999,
+            "oldest": 997,
+            "mean": 998,
         }
     ]
     assert entry.record_count == 3

@@ -12,6 +12,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.access import access_for
 from heliograph.kafka.groups import Committed, GroupInfo, Groups, GroupType
 from heliograph.model import TopicPartition
+from heliograph.sync.group_offsets import GroupOffsets
 from heliograph.sync.groups import GroupSync, GroupSyncResult, SkipReason, plan_commits
 from tests.sync.moving import Moving, consume, make_moving, produce
 from tests.waiting import wait_until
@@ -75,7 +76,7 @@ def on_target(moving: Moving) -> Iterator[Groups]:
 
 
 def sync(moving: Moving) -> GroupSyncResult:
-    return GroupSync(moving.flow, moving.opposite).run()
+    return GroupSync(GroupOffsets(moving.flow, moving.opposite)).run()
 
 
 def mirrored(moving: Moving, where: TopicPartition) -> TopicPartition:

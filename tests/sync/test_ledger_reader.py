@@ -138,9 +138,9 @@ def test_a_partition_that_was_never_mirrored_begins_at_the_end_of_an_empty_targe
 ) -> None:
     moving.mirror()
     home = TopicPartition(f"{moving.name}.{orders.topic}", 0)
-    assert translated(moving, admins, orders, 0) == Translation(home, 0, True)
+    assert translated(moving, admins, orders, 0) == Translation(home, 0, True, is_known=False)
     produce(moving.source, orders, range(10))
-    assert translated(moving, admins, orders, 7) == Translation(home, 0, False)
+    assert translated(moving, admins, orders, 7) == Translation(home, 0, False, is_known=False)
 
 
 def delete_records(bootstrap_servers: str, where: TopicPartition, before: int = -1) -> None:

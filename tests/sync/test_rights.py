@@ -33,9 +33,18 @@ def needs_of(flow: FlowConfig, existing: tuple[str, ...] = ()) -> dict[str, Need
     return {need.name: need for need in target_needs(flow, ORDERS, existing)}
 
 
-def test_the_source_is_only_read() -> None:
-    (need,) = source_needs(["orders"])
+def test_the_source_is_only_read(make_flow: FlowMaker) -> None:
+    (need,) = source_needs(make_flow(), ["orders"])
     assert need.operations == {Operation.Read, Operation.Describe, Operation.DescribeConfigs}
+
+
+def test_offset_syncs_are_written_to_the_source_only_if_the_file_asks_for_it(make_flow: FlowMaker) -> None:
+    flow = make_flow("offset-syncs.topic.location = source")
+    _, need = source_needs(flow, ["orders"])
+    assert need.name == "mm2-offset-syncs.b.internal"
+    assert need.operations == {Operation.Write, Operation.Describe, Operation.Create}
+    _, need = source_needs(flow, ["orders"], existing=["mm2-offset-syncs.b.internal"])
+    assert Operation.Create not in need.operations
 
 
 def test_create_is_needed_only_for_topics_that_are_missing(make_flow: FlowMaker) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from heliograph import __version__
 from heliograph.cli import config, offsets, output
 from heliograph.cli.bench import bench
 from heliograph.cli.check import check
@@ -17,7 +19,6 @@ from heliograph.errors import HeliographError
 
 app = typer.Typer(
     name="heliograph",
-    help="Mirrors Kafka clusters into each other, exactly once, from MirrorMaker 2's own mm2.properties.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -30,6 +31,22 @@ app.command()(plan)
 app.command()(check)
 app.add_typer(offsets.app)
 app.add_typer(config.app)
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        output.console().print(f"heliograph {__version__}", highlight=False)
+        raise typer.Exit
+
+
+VersionOption = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+]
+
+
+@app.callback()
+def heliograph(version: VersionOption = False) -> None:
+    """Mirrors Kafka clusters into each other, exactly once, from MirrorMaker 2's own mm2.properties."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from heliograph.control.status import FlowStatus
+    from heliograph.model import ChoreState
 
 WatchOption = Annotated[bool, typer.Option("--watch", help="Show it again every two seconds, until Ctrl-C.")]
 
@@ -94,6 +95,7 @@ class StatusResult:
                 ],
                 "events": [str(event) for event in flow.events],
                 "last_commit_ms": flow.last_commit_ms,
+                "syncs": [asdict(state) for state in flow.chores],
             }
             for flow in self.flows
         ]
@@ -120,8 +122,18 @@ class StatusResult:
             for item in flow.partitions
             if item.set_aside
         ]
+        notes += [
+            Text(f"{flow.flow}: {state.name} fails {_since(state, flow.now_ms)}: {state.failure}", style="red")
+            for flow in self.flows
+            for state in flow.chores
+            if state.failure
+        ]
         events = [Text(f"{flow.flow}: {event}") for flow in self.flows for event in flow.events[-_SHOWN_EVENTS:]]
         return Group(table, *notes, *events)
+
+
+def _since(state: ChoreState, now_ms: int) -> str:
+    return f"for {max(0, now_ms - state.failing_since_ms) / 1000:.0f} s"
 
 
 @dataclass(frozen=True)

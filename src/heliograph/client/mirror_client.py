@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import replace
 from typing import overload
 
@@ -13,8 +12,6 @@ from heliograph.client.settings import read_settings
 from heliograph.kafka import reading
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.closeable import Closeable
-from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.policy import lineage
 from heliograph.policy.replication import ReplicationPolicy
@@ -88,9 +85,4 @@ class MirrorClient(Closeable):
 
     def _records(self, topic: str, timeout: float) -> Iterator[Record]:
         limit_ms = min(self._consumer.request_timeout_ms, int(timeout * 1000))
-        with closing(Loop()) as loop:
-            network = Network(loop, replace(self._consumer, request_timeout_ms=limit_ms))
-            network.refresh([topic])
-            start = reading.list_offsets(network, topic, {0: reading.EARLIEST})
-            for _, record in reading.read_to_end(loop, network, topic, start, timeout):
-                yield record
+        return reading.read_single(replace(self._consumer, request_timeout_ms=limit_ms), topic, timeout)

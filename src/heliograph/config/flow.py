@@ -67,6 +67,12 @@ class FlowConfig:
         """The value of that name."""
         return self.setting(name).value
 
+    def number(self, name: str) -> int:
+        """The value of a setting that is a whole number."""
+        value = self.get(name)
+        assert isinstance(value, int)
+        return value
+
     def family(self, prefix: str) -> dict[str, str]:
         """The settings below a free prefix such as `transforms.`, by what follows it."""
         return {

@@ -37,10 +37,21 @@ class MirrorConfig:
     settings: Mapping[str, Setting]
     spark: Mapping[str, str] = field(repr=False)
     problems: tuple[Problem, ...]
+    others: tuple[FlowConfig, ...] = ()  # flows back from the targets that were chosen: other processes run them
 
     def flow(self, name: str) -> FlowConfig | None:
         """The flow of that name, `A->B`."""
         return next((flow for flow in self.flows if flow.name == name), None)
+
+    def opposite_of(self, flow: FlowConfig) -> FlowConfig | None:
+        """The flow back, if records are mirrored that way too, be it by another process."""
+        name = f"{flow.target.alias}->{flow.source.alias}"
+        return next((item for item in (*self.flows, *self.others) if item.name == name and item.enabled), None)
+
+    def names_first(self, one: ClusterConfig, other: ClusterConfig) -> bool:
+        """Whether `clusters` names one cluster before the other."""
+        aliases = list(self.clusters)
+        return aliases.index(one.alias) < aliases.index(other.alias)
 
     def get(self, name: str) -> Value:
         """The value of a key that stands alone at the top, such as `listeners`."""
@@ -58,7 +69,9 @@ def load(
         raise ConfigError([problem for problem in problems if problem.severity is not Severity.NOTE])
     settings = _top_settings(reading.source)
     spark = {name: revealed_text(s.value) for name, s in settings.items() if name.startswith("spark.")}
-    return MirrorConfig(file.file, reading.clusters, tuple(reading.flows), settings, spark, problems)
+    return MirrorConfig(
+        file.file, reading.clusters, tuple(reading.flows), settings, spark, problems, tuple(reading.others)
+    )
 
 
 def _without(secrets: Sequence[Secret], problem: Problem) -> Problem:

@@ -39,6 +39,7 @@ class Reading:
         self.source = ResolvedFile(file.file, file.entries, {})
         self.clusters: dict[str, ClusterConfig] = {}
         self.flows: list[FlowConfig] = []
+        self.others: list[FlowConfig] = []  # back from the chosen targets
         self.secrets: list[Secret] = []
 
     def read(self) -> Iterator[Problem]:
@@ -117,7 +118,10 @@ class Reading:
             return
         pairs = [pair for pair in permutations(aliases, 2) if self._is_wanted(*pair)]
         for source, target in pairs:
-            yield from self._read_flow(source, target)
+            yield from self._read_flow(source, target, self.flows)
+        for target, source in pairs:
+            if (source, target) not in pairs and self._is_enabled(source, target):
+                list(self._read_flow(source, target, self.others))  # whoever runs it is told of its problems
         if not pairs:
             yield self._problem(
                 Severity.ERROR,
@@ -152,7 +156,7 @@ class Reading:
         entry = self.source.entries.get(key)
         return trim(self.source.text(entry)).lower() == "true" if entry else default
 
-    def _read_flow(self, source: str, target: str) -> Iterator[Problem]:
+    def _read_flow(self, source: str, target: str, flows: list[FlowConfig]) -> Iterator[Problem]:
         entries = self.source.entries
         connector = resolution.connector_settings(entries, source, target)
         worker = resolution.worker_settings(entries, source, target)
@@ -165,7 +169,7 @@ class Reading:
         reading = read_flow((clusters[0], clusters[1]), connector, worker, self.source)
         yield from reading.problems
         if reading.flow:
-            self.flows.append(reading.flow)
+            flows.append(reading.flow)
 
 
 class _Texts:

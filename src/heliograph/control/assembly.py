@@ -3,40 +3,50 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
 from heliograph.config.problem import Problem, Severity
-from heliograph.control.flow_settings import flow_settings, number
+from heliograph.control import duties
+from heliograph.control.chore_book import ChoreBook
+from heliograph.control.chores import Chores
+from heliograph.control.flow_settings import flow_settings
+from heliograph.control.standing import Standing
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.mirror import Mirror
-from heliograph.errors import ConfigError
+from heliograph.errors import BrokerRefused, ConfigError
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import Status
 from heliograph.model import Assignment, TopicPartition
+from heliograph.sync.progress_group import progress_group_id
 from heliograph.sync.topics import (
+    MAY_CREATE,
     Applied,
     apply_topics,
     create_topics,
     internal_topics,
+    keep_ledger_as_long_as_asked,
     read_plan,
 )
 
 log = logging.getLogger(__name__)
 
+_NEVER = 1e9
 _LARGEST_BATCH = "max.message.bytes"
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """The flows of a configuration, ready to start."""
+    """The flows of a configuration, ready to start, and what is done beside them."""
 
     flows: Mapping[str, FlowDriver]
+    chores: Sequence[Chores]
     spark: Mapping[str, str]
     refresh_seconds: float
+    drain_seconds: float
 
     def flow(self, name: str) -> FlowDriver:
         """The flow of that name, `A->B`."""
@@ -50,17 +60,50 @@ class Assembly:
 
 
 def assemble(config: MirrorConfig) -> Assembly:
-    """Make the driver of every enabled flow; connects to nothing yet."""
+    """Make the driver of every enabled flow, and all chores; connects to nothing yet."""
     enabled = [flow for flow in config.flows if flow.enabled]
     if not enabled:
         hint = "write A->B.enabled = true for at least one pair of clusters"
         raise ConfigError([Problem(Severity.ERROR, "no flow is enabled", hint, config.file)])
-    refresh = min(number(flow, "refresh.topics.interval.seconds") for flow in enabled)
+    problems = list(_shared_progress_groups(config, enabled))
+    if problems:
+        raise ConfigError(problems)
+    flows = {flow.name: FlowDriver(flow_settings(flow), _FlowTopics(flow)) for flow in enabled}
     return Assembly(
-        {flow.name: FlowDriver(flow_settings(flow), _FlowTopics(flow)) for flow in enabled},
-        config.spark,
-        refresh if refresh > 0 else 1e9,
+        flows, list(_chores(config, flows)), config.spark, _refresh_seconds(enabled), _drain_seconds(enabled)
     )
+
+
+def _refresh_seconds(flows: Sequence[FlowConfig]) -> float:
+    wanted = [flow.number("refresh.topics.interval.seconds") for flow in flows if flow.get("refresh.topics.enabled")]
+    return min((seconds for seconds in wanted if seconds > 0), default=_NEVER)
+
+
+def _drain_seconds(flows: Sequence[FlowConfig]) -> float:
+    return max(flow.number("task.shutdown.graceful.timeout.ms") for flow in flows) / 1000
+
+
+def _chores(config: MirrorConfig, drivers: Mapping[str, FlowDriver]) -> Iterator[Chores]:
+    """Heartbeats begin at once; all else when a flow is ours."""
+    for flow in config.flows:
+        chores = Chores(flow.name, duties.heartbeats(flow))
+        driver = drivers.get(flow.name)
+        if driver is not None:
+            book = ChoreBook(driver, chores.reports)
+            for chore in (*duties.duties(config, flow, driver), Standing(driver).chore(), book.chore()):
+                chores.add(replace(chore, may_begin=driver.in_charge))
+        yield chores
+
+
+def _shared_progress_groups(config: MirrorConfig, flows: Sequence[FlowConfig]) -> Iterator[Problem]:
+    taken: dict[tuple[str, str], str] = {}
+    for flow in flows:
+        group = progress_group_id(flow)
+        owner = taken.setdefault((flow.source.alias, group), flow.name)
+        if group and owner != flow.name:
+            message = f"{owner} and {flow.name} would both commit for the group {group} on {flow.source.alias}"
+            hint = f"write {flow.name}.progress.group.id = another name"
+            yield Problem(Severity.ERROR, message, hint, config.file)
 
 
 class _FlowTopics:
@@ -75,8 +118,14 @@ class _FlowTopics:
 
     def prepare(self) -> None:
         """Create the topics for positions and ledger."""
+        if self._flow.get(MAY_CREATE) is not True:
+            return
         with Admin(self._target) as target:
             self._tell(create_topics(internal_topics(self._flow), target))
+            try:
+                keep_ledger_as_long_as_asked(self._flow, target)
+            except BrokerRefused as error:
+                self._once(f"{self._flow.name}: the ledger's retention stays as it is: {error}")
 
     def find(self, set_aside: Collection[TopicPartition]) -> Sequence[Assignment]:
         """All partitions that can be mirrored now."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from heliograph.errors import HeliographError
+from heliograph.model import ChoreState
 
 log = logging.getLogger(__name__)
 
 _FIRST_RETRY_SECONDS = 1.0
 _LONGEST_RETRY_SECONDS = 30.0
+_LOOK_INTERVAL = 0.2
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Chore:
     name: str
     seconds: float
     action: Callable[[], str]
+    close: Callable[[], None] = lambda: None  # hangs up
+    may_begin: threading.Event | None = None  # until it is set, nothing is done
 
 
 @dataclass
@@ -57,6 +61,12 @@ class ChoreReport:
         self.failing_since_ms = self.failing_since_ms or _now_ms()
         self.failure = why
 
+    def state(self) -> ChoreState:
+        """What others need to know of it."""
+        return ChoreState(
+            self.name, self.seconds, self.last_success_ms, self.failure, self.failing_since_ms, self.summary
+        )
+
 
 @dataclass
 class _Worker:
@@ -70,16 +80,22 @@ class _Worker:
 class Chores:
     """All chores of one flow, each in a thread of its own: a slow one must not hold up the heartbeats."""
 
-    def __init__(self, flow: str, chores: Sequence[Chore]) -> None:
+    def __init__(self, flow: str, chores: Iterable[Chore]) -> None:
         self._flow = flow
         self._stopping = threading.Event()
-        self._workers = [_Worker(chore, ChoreReport(chore.name, chore.seconds)) for chore in chores]
-        for worker in self._workers:
-            name = f"{flow} {worker.chore.name}"
-            worker.thread = threading.Thread(target=self._run, args=(worker,), name=name, daemon=True)
+        self._workers: list[_Worker] = []
+        for chore in chores:
+            self.add(chore)
+
+    def add(self, chore: Chore) -> None:
+        """Take one more, before they start."""
+        worker = _Worker(chore, ChoreReport(chore.name, chore.seconds))
+        name = f"{self._flow} {chore.name}"
+        worker.thread = threading.Thread(target=self._run, args=(worker,), name=name, daemon=True)
+        self._workers.append(worker)
 
     def start(self) -> None:
-        """Begin; every chore runs once at once."""
+        """Begin, as soon as they may; every chore runs once at once."""
         for worker in self._workers:
             worker.thread.start()
 
@@ -96,6 +112,9 @@ class Chores:
 
     def _run(self, worker: _Worker) -> None:
         retry = _FIRST_RETRY_SECONDS
+        gate = worker.chore.may_begin
+        while gate and not gate.wait(_LOOK_INTERVAL) and not self._stopping.is_set():
+            pass
         while not self._stopping.is_set():
             began = time.monotonic()
             if self._run_once(worker):
@@ -105,6 +124,7 @@ class Chores:
                 pause = min(retry, max(worker.chore.seconds, _FIRST_RETRY_SECONDS))
                 retry = min(retry * 2, _LONGEST_RETRY_SECONDS)
             self._stopping.wait(max(pause, 0.0))
+        worker.chore.close()
 
     def _run_once(self, worker: _Worker) -> bool:
         chore, report = worker.chore, worker.report

@@ -8,7 +8,7 @@ from heliograph.engine.start import NOWHERE
 from heliograph.kafka.access import access_for
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.sync.topics import ledger_topic, opposite_ledger
+from heliograph.sync.topics import ledger_topic, offsets_topic, opposite_ledger
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers in a batch's attributes
 _STARTS = {"earliest": EARLIEST, "latest": LATEST, "none": NOWHERE}
@@ -20,19 +20,12 @@ def flow_settings(flow: FlowConfig) -> FlowSettings:
         name=flow.name,
         source=access_for(flow.source, "consumer"),
         target=access_for(flow.target, "producer"),
-        offsets_topic=str(flow.get("offset.storage.topic")),
+        offsets_topic=offsets_topic(flow),
         ledger_topic=ledger_topic(flow),
         opposite_ledger=opposite_ledger(flow),
-        max_lanes=number(flow, "tasks.max"),
+        max_lanes=flow.number("tasks.max"),
         lane=_lane_settings(flow),
     )
-
-
-def number(flow: FlowConfig, name: str) -> int:
-    """A setting that is a whole number."""
-    value = flow.get(name)
-    assert isinstance(value, int)
-    return value
 
 
 def _lane_settings(flow: FlowConfig) -> LaneSettings:
@@ -41,8 +34,9 @@ def _lane_settings(flow: FlowConfig) -> LaneSettings:
         start=_start(flow),
         goes_on_after_loss=flow.get("on.data.loss") == "continue",
         is_exactly_once=flow.get("exactly.once.source.support") != "disabled",
-        bytes_per_second=float(number(flow, "bandwidth.limit.bytes.per.second")),
+        bytes_per_second=float(flow.number("bandwidth.limit.bytes.per.second")),
         compression=_compression(flow),
+        transaction_timeout_ms=int(str(flow.target.client_settings("producer")["transaction.timeout.ms"])),
     )
 
 

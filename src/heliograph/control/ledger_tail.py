@@ -12,7 +12,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST, CommittedBatch
-from heliograph.model import Event, EventKind, LedgerEntry, TopicPartition
+from heliograph.model import ChoreState, Event, EventKind, LedgerEntry, TopicPartition
 
 RATE_MS = 60_000
 
@@ -61,6 +61,7 @@ class LedgerTail:
         self.bytes = 0
         self.events: list[Event] = []
         self.set_aside: dict[TopicPartition, str] = {}
+        self.chores: tuple[ChoreState, ...] = ()  # as told last by the owner
         self._begins_ms: int | None = None
         self._has_owner_record = False
         self._knows_all_set_aside = False
@@ -87,6 +88,7 @@ class LedgerTail:
         if owner is not None:
             self._has_owner_record = True
             self._now_owned_by(owner)
+        self.chores = ledger.decode_chores(value) or self.chores
         entry = ledger.decode_entry(value)
         if entry is None:
             return
@@ -102,6 +104,7 @@ class LedgerTail:
         if self.owner and owner != self.owner:
             self.set_aside.clear()
             self._changed.clear()
+            self.chores = ()
             self._knows_all_set_aside = True
         self.owner = owner
 

@@ -7,14 +7,11 @@ import signal
 import threading
 
 from heliograph.control.assembly import Assembly
-from heliograph.control.chores import Chores
-from heliograph.control.standing import Standing
 from heliograph.control.supervisor import tell_started
 from heliograph.errors import HeliographError
 
 log = logging.getLogger(__name__)
 
-_DRAIN_SECONDS = 15.0
 _LOOK_INTERVAL = 0.2
 
 
@@ -26,16 +23,16 @@ def run_until_signalled(assembly: Assembly, stopping: threading.Event | None = N
     log.info("starting %s", ", ".join(assembly.flows))
     mirror = assembly.start()
     tell_started()
-    chores = [Chores(flow.name, [Standing(flow).chore()]) for flow in assembly.flows.values()]
-    for group in chores:
-        group.start()
+    for chores in assembly.chores:
+        chores.start()
     while not over.wait(_LOOK_INTERVAL) and mirror.is_running:
         pass
     log.info("stopping: lanes commit what is under way")
-    for group in chores:
-        group.stop(0)
-    if not mirror.stop(_DRAIN_SECONDS):
-        text = f"lanes did not end within {_DRAIN_SECONDS:.0f} s; what they had not committed will be copied next time"
+    for chores in assembly.chores:
+        chores.stop(0)
+    patience = assembly.drain_seconds
+    if not mirror.stop(patience):
+        text = f"lanes did not end within {patience:.0f} s; what they had not committed will be copied next time"
         raise HeliographError(text)
     if mirror.failure is not None:
         raise mirror.failure

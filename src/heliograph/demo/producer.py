@@ -9,7 +9,7 @@ from heliograph.demo.orders import TOPICS, Shop
 from heliograph.kafka import writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network
+from heliograph.kafka.network import Network, opened
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
@@ -37,17 +37,13 @@ class OrderProducer:
         self._thread.join()
 
     def _produce(self) -> None:
-        loop = Loop()
+        shop = Shop()
         try:
-            network = Network(loop, self._access)
-            network.refresh(TOPICS)
-            shop = Shop()
-            while not self._stopping.wait(1 / _ROUNDS_PER_SECOND):
-                self._write(loop, network, shop)
+            with opened(self._access, TOPICS) as (loop, network):
+                while not self._stopping.wait(1 / _ROUNDS_PER_SECOND):
+                    self._write(loop, network, shop)
         except Exception as error:  # a thread has nobody to raise to: the demo shows the failure
             self.failure = error
-        finally:
-            loop.close()
 
     def _write(self, loop: Loop, network: Network, shop: Shop) -> None:
         by_partition: dict[TopicPartition, list[Record]] = {}

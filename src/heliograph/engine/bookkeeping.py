@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 
 from heliograph.errors import TakenOver
 from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network
+from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import TransactionalProducer
@@ -67,12 +67,5 @@ class Bookkeeping:
                 raise TakenOver(f"flow {self._flow} now belongs to {found}; this mirror ({owner}) stops")
         self.ledger_read_to = end
 
-    @contextmanager
-    def _network(self) -> Iterator[tuple[Loop, Network]]:
-        loop = Loop()
-        try:
-            network = Network(loop, self._target)
-            network.refresh([self._offsets_topic, self._ledger_topic])
-            yield loop, network
-        finally:
-            loop.close()
+    def _network(self) -> AbstractContextManager[tuple[Loop, Network]]:
+        return opened(self._target, [self._offsets_topic, self._ledger_topic])

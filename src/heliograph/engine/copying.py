@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.errors import PartitionFailed
@@ -31,16 +32,32 @@ class CopyRules:
     codec: int | None = None
 
 
+class _Times(NamedTuple):
+    """When the records of a batch were made: the oldest, the newest, and all times added up."""
+
+    oldest: int
+    newest: int
+    total: int
+
+    @classmethod
+    def spread(cls, oldest: int, newest: int, count: int) -> _Times:
+        """As far as headers tell: as if the records were spread evenly."""
+        return cls(oldest, newest, (oldest + newest) * count // 2)
+
+
 @dataclass
 class _Sent:
     """A batch that waits to be appended, and what is done on the source when it is."""
 
     pieces: Sequence[tuple[int, int]]  # source offset and length of each row of consecutive records
     byte_count: int
-    newest_timestamp: int
+    times: _Times
     next_offset: int
     leader_epoch: int
     on_done: Done | None = None
+
+
+_NO_TIMES = _Times(-1, -1, -1)
 
 
 @dataclass
@@ -49,7 +66,7 @@ class _Progress:
 
     runs: list[Run] = field(default_factory=list)
     byte_count: int = 0
-    newest_timestamp: int = -1
+    times: _Times | None = None
 
     def add(self, sent: _Sent, base_offset: int) -> int:
         """Note records that were appended from this target offset on; returns the last one's target offset."""
@@ -58,7 +75,7 @@ class _Progress:
             self._add_run(source, target, length)
             target += length
         self.byte_count += sent.byte_count
-        self.newest_timestamp = max(self.newest_timestamp, sent.newest_timestamp)
+        self.times = sent.times if self.times is None else _together(self.times, sent.times)
         return target - 1
 
     def _add_run(self, source: int, target: int, length: int) -> None:
@@ -151,13 +168,16 @@ class PartitionCopy:
         progress, self._progress = self._progress, _Progress()
         self._committed_to = self._done_to
         last_offset = self._done_to - 1
+        times = progress.times or _NO_TIMES
         done = PartitionProgress(
             self.assignment.source,
             self.assignment.target,
             tuple(progress.runs),
             last_offset,
             progress.byte_count,
-            progress.newest_timestamp,
+            times.newest,
+            times.oldest,
+            times.total // max(1, sum(run.length for run in progress.runs)),
         )
         return done, Position(last_offset, self._target_offset, str(self.point.topic_id), self._done_epoch)
 
@@ -199,14 +219,16 @@ class PartitionCopy:
         pieces = tuple((header.base_offset, header.record_count) for header, _ in small)
         data = records.join([batch for _, batch in small], small[0][0].attributes & batches.COMPRESSION_MASK)
         newest = max(header.max_timestamp for header, _ in small)
+        times = _Times.spread(small[0][0].first_timestamp, newest, sum(length for _, length in pieces))
         last = small[-1][0]
-        self._put(data, _Sent(pieces, len(data), newest, last.last_offset + 1, last.leader_epoch))
+        self._put(data, _Sent(pieces, len(data), times, last.last_offset + 1, last.leader_epoch))
 
     def _pass_on(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
         """The fast way: the batch leaves from where it was received."""
         self._read_to(header.last_offset + 1, header.leader_epoch)
         pieces = ((header.base_offset, header.record_count),)
-        sent = _Sent(pieces, len(batch), header.max_timestamp, self.point.offset, header.leader_epoch, on_done)
+        times = _Times.spread(header.first_timestamp, header.max_timestamp, header.record_count)
+        sent = _Sent(pieces, len(batch), times, self.point.offset, header.leader_epoch, on_done)
         self._put(batch, sent)
         self._held += 1
 
@@ -244,10 +266,11 @@ class PartitionCopy:
             self._send_records(wanted[:middle], compression)
             self._send_records(wanted[middle:], compression)
             return
-        newest = max(record.timestamp for record in wanted)
+        stamps = [record.timestamp for record in wanted]
+        times = _Times(min(stamps), max(stamps), sum(stamps))
         next_offset = wanted[-1].offset + 1
         epoch = self.point.last_fetched_epoch
-        self._put(data, _Sent(_consecutive(wanted), len(data), newest, next_offset, epoch))
+        self._put(data, _Sent(_consecutive(wanted), len(data), times, next_offset, epoch))
 
     def _oversized(self, offset: int, size: int) -> PartitionFailed:
         limit, topic = self.assignment.max_batch_bytes, self.assignment.target.topic
@@ -290,6 +313,10 @@ class PartitionCopy:
         self._done_to, self._done_epoch = sent.next_offset, sent.leader_epoch
         if sent.on_done is not None:
             sent.on_done()
+
+
+def _together(one: _Times, other: _Times) -> _Times:
+    return _Times(min(one.oldest, other.oldest), max(one.newest, other.newest), one.total + other.total)
 
 
 def _consecutive(wanted: Sequence[Record]) -> list[tuple[int, int]]:

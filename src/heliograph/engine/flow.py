@@ -9,7 +9,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -94,12 +94,14 @@ class FlowDriver:
         self.owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.totals = FlowTotals()
         self.was_taken_over = False
+        self.followers: list[Callable[[LedgerEntry], None]] = []  # told of every transaction
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
         self._wanted = threading.Event()  # set while epochs should run
         self._drained = threading.Event()  # set when the last epoch is over and no further one will run
         self._lock = threading.Lock()
+        self._books_lock = threading.Lock()
         self._bookkeeping = Bookkeeping(
             settings.name,
             settings.source.alias,
@@ -112,6 +114,11 @@ class FlowDriver:
     def name(self) -> str:
         """`A->B`."""
         return self.settings.name
+
+    @property
+    def in_charge(self) -> threading.Event:
+        """Is set while the flow is ours."""
+        return self._wanted
 
     @property
     def assignments(self) -> Sequence[Assignment]:
@@ -134,7 +141,8 @@ class FlowDriver:
     def confirm_owner(self) -> None:
         """Read the ledger; raises, and remembers, when the flow belongs to another mirror by now."""
         try:
-            self._bookkeeping.refresh(self.owner)
+            with self._books_lock:
+                self._bookkeeping.refresh(self.owner)
         except TakenOver:
             self.was_taken_over = True
             raise
@@ -194,6 +202,8 @@ class FlowDriver:
         """Count what a lane has committed, and say aloud what else happened."""
         with self._lock:
             self.totals.add(entry)
+        for follower in self.followers:
+            follower(entry)
         for event in entry.events:
             log.log(logging.INFO if event.kind is EventKind.RESUMED else logging.ERROR, "%s: %s", self.name, event)
 

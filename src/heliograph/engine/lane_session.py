@@ -43,7 +43,6 @@ from heliograph.model import (
     TopicPartition,
 )
 
-_TRANSACTION_TIMEOUT_MS = 15_000
 _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown topic id, inconsistent topic id
 _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
@@ -116,7 +115,8 @@ class LaneSession:
         if not self._settings.is_exactly_once:
             return deque([IdempotentProducer(self._target)])
         names = self._plan.transactional_ids
-        return deque(TransactionalProducer(self._target, name, _TRANSACTION_TIMEOUT_MS) for name in names)
+        timeout_ms = self._settings.transaction_timeout_ms
+        return deque(TransactionalProducer(self._target, name, timeout_ms) for name in names)
 
     @property
     def _producer(self) -> Producer:

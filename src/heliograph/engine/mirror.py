@@ -17,8 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from heliograph.due import Due
 from heliograph.engine.control import ControlServer
-from heliograph.engine.due import Due
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
 from heliograph.engine.source import MirrorSource
@@ -145,7 +145,7 @@ class Mirror:
                 time.sleep(_LOOK_INTERVAL)
                 if self._stopping.is_set():
                     continue
-                if (refresh.is_due() and flow.refresh()) or (reconsider.is_due() and flow.wants_new_plan()):
+                if (refresh.is_due() and flow.refresh()) or (reconsider.is_due() and self._reconsider(flow)):
                     self._control.end_epoch(flow.name)
             failure = query.exception()
             if failure is not None:
@@ -153,6 +153,16 @@ class Mirror:
         finally:
             with suppress(Py4JError, OSError):
                 query.stop()
+
+    def _reconsider(self, flow: FlowDriver) -> bool:
+        """Whether the flow wants another plan; raises if it is no longer ours, which an idle lane would not notice."""
+        try:
+            flow.confirm_owner()
+        except TakenOver:
+            raise
+        except ClusterError as error:  # its lanes know better whether they can go on
+            log.debug("%s: the owner cannot be confirmed: %s", flow.name, error)
+        return flow.wants_new_plan()
 
 
 def _first_line(error: Exception) -> str:

@@ -22,6 +22,7 @@ class LaneSettings:
     is_exactly_once: bool = True
     bytes_per_second: float = 0.0  # of one lane; 0: as fast as it goes
     compression: int | None = None  # the codec to write with; None: that of the source
+    transaction_timeout_ms: int = 15_000  # after it brokers abort a transaction that was left open
 
     def with_share_of(self, lanes: int) -> LaneSettings:
         """The same settings for one of so many lanes, which share the flow's bandwidth."""

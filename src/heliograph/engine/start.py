@@ -19,13 +19,6 @@ WHY_NOWHERE: Final = (
 
 def first_offsets(source: Network, partitions: Iterable[TopicPartition], start: int) -> dict[TopicPartition, int]:
     """The offsets that a start stands for: earliest, latest, or a time, which is the end where nothing is as new."""
-    by_topic: dict[str, dict[int, int]] = {}
-    for topic, partition in partitions:
-        by_topic.setdefault(topic, {})[partition] = start
-    starts: dict[TopicPartition, int] = {}
-    for topic, asked in by_topic.items():
-        found = reading.list_offsets(source, topic, asked)
-        too_late = {partition: LATEST for partition, offset in found.items() if offset < 0}
-        found.update(reading.list_offsets(source, topic, too_late))
-        starts.update({TopicPartition(topic, partition): offset for partition, offset in found.items()})
-    return starts
+    found = reading.list_many(source, dict.fromkeys(partitions, start))
+    too_late = [where for where, offset in found.items() if offset < 0]
+    return found | reading.list_many(source, dict.fromkeys(too_late, LATEST))

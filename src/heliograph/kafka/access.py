@@ -40,8 +40,10 @@ class Access:
     tls: TlsSettings | None = None
     credentials: Credentials | None = None
     client_id: str = "heliograph"
-    client_rack: str = ""
     request_timeout_ms: int = 30_000
+    connect_timeout_ms: int = 3_000
+    send_buffer: int = 4 * 1024 * 1024  # of sockets; negative: the system's
+    receive_buffer: int = 4 * 1024 * 1024
 
     @property
     def security_protocol(self) -> str:
@@ -99,8 +101,10 @@ def access_for(cluster: ClusterConfig, role: str) -> Access:
         security.tls,
         _credentials(security, settings),
         client_id="|".join(str(name) for name in names if name),
-        client_rack=str(settings.get("client.rack") or ""),
         request_timeout_ms=_number(settings["request.timeout.ms"]),
+        connect_timeout_ms=_number(settings["socket.connection.setup.timeout.ms"]),
+        send_buffer=_number(settings["send.buffer.bytes"]),
+        receive_buffer=_number(settings["receive.buffer.bytes"]),
     )
 
 

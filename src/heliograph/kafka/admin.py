@@ -240,19 +240,11 @@ class Admin(Closeable):
     # -- asking --------------------------------------------------------------------------------------------
 
     def _offsets(self, partitions: Collection[TopicPartition], point: int) -> dict[TopicPartition, int]:
-        by_topic: dict[str, dict[int, int]] = {}
-        for topic, partition in partitions:
-            by_topic.setdefault(topic, {})[partition] = point
-
         def ask(brokers: _Brokers) -> dict[TopicPartition, int]:
-            brokers.refresh(by_topic)
-            return {
-                TopicPartition(topic, partition): offset
-                for topic, wanted in by_topic.items()
-                for partition, offset in reading.list_offsets(brokers, topic, wanted).items()
-            }
+            brokers.refresh({where.topic for where in partitions})
+            return reading.list_many(brokers, dict.fromkeys(partitions, point))
 
-        return self._over_connections(ask) if by_topic else {}
+        return self._over_connections(ask) if partitions else {}
 
     def _described(self, names: Collection[str] | None, with_rights: bool = False) -> Iterator[Any]:
         if names is None:

@@ -31,8 +31,6 @@ Memory = Callable[[int], bytearray]
 LossHandler = Callable[[ClusterError], None]
 
 _MAX_PIECES = 512  # what one sendmsg takes on common systems is 1024
-_SOCKET_BUFFER = 4 * 1024 * 1024
-_CONNECT_SECONDS = 3.0
 _INTRODUCTION_SECONDS = 10.0  # for each step of TLS, versions and login: a broker that starts may be slow
 _DEADLINE_CHECK_SECONDS = 0.2
 # A machine that has vanished is noticed after 11 s, and not only when an answer is overdue.
@@ -78,9 +76,9 @@ class Connection:
 
     def _connect(self, host: str, port: int) -> socket.socket:
         try:
-            plain = socket.create_connection((host, port), timeout=_CONNECT_SECONDS)
+            plain = socket.create_connection((host, port), timeout=self._access.connect_timeout_ms / 1000)
             plain.settimeout(_INTRODUCTION_SECONDS)
-            _tune(plain)
+            _tune(plain, self._access)
             context = self._access.tls_context()
             wrapped = context.wrap_socket(plain, server_hostname=host) if context else plain
         except ssl.SSLError as error:
@@ -321,10 +319,11 @@ class Connection:
         self._pending.popleft().handler(body)
 
 
-def _tune(plain: socket.socket) -> None:
+def _tune(plain: socket.socket, access: Access) -> None:
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
-    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER)
+    for option, size in ((socket.SO_SNDBUF, access.send_buffer), (socket.SO_RCVBUF, access.receive_buffer)):
+        if size >= 0:
+            plain.setsockopt(socket.SOL_SOCKET, option, size)
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEPALIVE.items():
         if hasattr(socket, name):

@@ -1,7 +1,7 @@
 """Consumer groups of one cluster: which there are, what they have committed, and commits on their behalf.
 
-Groups are asked for at their coordinators, many at a time: one request a coordinator and hundred groups to read, and
-one a group to write, all on their way at once.
+Groups are asked for at their coordinators, many at a time: one request for some groups to read, and one a group to
+write, all on their way at once.
 """
 
 from __future__ import annotations
@@ -17,15 +17,28 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 
 from heliograph.kafka.access import Access
 from heliograph.kafka.closeable import Closeable
+from heliograph.kafka.commits import (
+    COMMIT_VERSIONS,
+    FETCH_VERSIONS,
+    MANY_GROUPS,
+    Committed,
+    FetchedGroup,
+    Offsets,
+    decode_commit,
+    decode_fetch,
+    encode_commit,
+)
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.network import GROUP, Network, check, error_name
 from heliograph.kafka.patience import Patience
 from heliograph.model import TopicPartition
 
+__all__ = ["Change", "ChangeResult", "Committed", "GroupInfo", "GroupType", "Groups", "Offsets"]
+
 _PATIENCE_SECONDS = 20.0
-_GROUPS_A_REQUEST = 100
+_GROUPS_A_REQUEST = 20  # few, so that the broker collects the next ones while we decode
 _COMMITS_AT_ONCE = 1000
-_MANY_COORDINATORS, _MANY_GROUPS = 4, 8  # from these versions of the requests on, several fit into one
+_MANY_COORDINATORS = 4  # from this version of the request on, several groups fit into one
 # What a coordinator that moves or has just started answers: loading, not available, not coordinator.
 _COORDINATOR_CHANGES = {14, 15, 16}
 _NOT_THERE = 69  # group id not found
@@ -33,7 +46,6 @@ _NOT_THERE = 69  # group id not found
 # progress; of the newer protocol also fenced and stale member epoch.
 _HAS_MEMBERS = {22, 25, 27, 68, 110, 113}
 _DENIED = {29, 30}  # for the topic, for the group
-_NOBODY = -1  # the generation of a commit by somebody who is no member
 
 _Ask = Callable[[Connection, Sequence[str], Callable[[Any], None]], None]
 _Take = Callable[[Any], Iterable[tuple[str, int]]]  # from an answer: groups, and error codes that concern all of each
@@ -58,18 +70,6 @@ class GroupInfo:
     def has_members(self) -> bool:
         """Whether somebody consumes as this group now; brokers that tell no state leave it to the commit's answer."""
         return self.state not in ("", "Empty", "Dead")
-
-
-@dataclass(frozen=True)
-class Committed:
-    """What a group has committed for one partition: the next offset to read, and what it noted beside it."""
-
-    offset: int
-    metadata: str = ""
-    leader_epoch: int = -1
-
-
-Offsets = Mapping[TopicPartition, Committed]
 
 
 class Change(Enum):
@@ -119,10 +119,10 @@ class Groups(Closeable):
         """All that these groups have committed; one that does not exist has committed nothing."""
         found: dict[str, dict[TopicPartition, Committed]] = {}
 
-        def take(answers: Any) -> Iterator[tuple[str, int]]:
-            for name, answer in answers:
-                found[name] = _offsets(answer)
-                yield name, 0 if answer.error_code == _NOT_THERE else int(answer.error_code)
+        def take(answer: Iterable[FetchedGroup]) -> Iterator[tuple[str, int]]:
+            for name, offsets, error_code in answer:
+                found[name] = offsets
+                yield name, 0 if error_code == _NOT_THERE else error_code
 
         self._at_coordinators(names, _GROUPS_A_REQUEST, _fetch_offsets, take)
         return found
@@ -134,18 +134,22 @@ class Groups(Closeable):
         results: dict[str, dict[TopicPartition, ChangeResult]] = {}
 
         def ask(connection: Connection, names: Sequence[str], handler: Callable[[Any], None]) -> None:
-            version = connection.version(OffsetCommitRequest, highest=9, lowest=2)
+            key = OffsetCommitRequest.API_KEY
+            version = connection.version(key, highest=max(COMMIT_VERSIONS), lowest=min(COMMIT_VERSIONS))
             for name in names:
-                connection.submit(
-                    _commit_request(name, offsets[name]),
+                connection.send(
+                    key,
                     version,
-                    lambda answer, name=name: handler((name, answer)),  # type: ignore[misc]
+                    True,
+                    [encode_commit(name, offsets[name])],
+                    lambda body, name=name: handler((name, decode_commit(body))),  # type: ignore[misc]
                 )
 
-        def take(answer: Any) -> Iterator[tuple[str, int]]:
-            codes = _partition_codes(answer[1])
-            results[answer[0]] = {where: _result(code) for where, code in codes.items()}
-            yield answer[0], max(map(_moved, codes.values()))
+        def take(answer: tuple[str, Mapping[TopicPartition, int]]) -> Iterator[tuple[str, int]]:
+            name, codes = answer
+            meanings = {code: _result(code) for code in set(codes.values())}
+            results[name] = {where: meanings[code] for where, code in codes.items()}
+            yield name, max(map(_moved, meanings), default=0)
 
         self._at_coordinators([name for name in offsets if offsets[name]], _COMMITS_AT_ONCE, ask, take)
         return results
@@ -263,49 +267,23 @@ def _group_info(listed: Any) -> GroupInfo | None:
 
 
 def _fetch_offsets(connection: Connection, names: Sequence[str], handler: Callable[[Any], None]) -> None:
-    """Ask for all offsets of some groups; the handler gets lists of answers that each name their group."""
-    version = connection.version(OffsetFetchRequest, highest=9, lowest=2)
-    if version >= _MANY_GROUPS:
+    """Ask for all offsets of some groups; the handler gets all that one answer tells of."""
+    key = OffsetFetchRequest.API_KEY
+    version = connection.version(key, highest=max(FETCH_VERSIONS), lowest=min(FETCH_VERSIONS))
+    if version >= MANY_GROUPS:
         group_class = OffsetFetchRequest.OffsetFetchRequestGroup
         groups = [group_class(group_id=name, member_id=None, member_epoch=-1, topics=None) for name in names]
-        request = OffsetFetchRequest(groups=groups, require_stable=False)
-        connection.submit(request, version, lambda answer: handler([(item.group_id, item) for item in answer.groups]))
-        return
-    for name in names:
-        request = OffsetFetchRequest(group_id=name, topics=None, require_stable=False)
-        connection.submit(request, version, lambda answer, name=name: handler([(name, answer)]))  # type: ignore[misc]
-
-
-def _offsets(group: Any) -> dict[TopicPartition, Committed]:
-    return {
-        TopicPartition(topic.name, item.partition_index): Committed(
-            item.committed_offset, item.metadata or "", item.committed_leader_epoch
+        requests = {"": OffsetFetchRequest(groups=groups, require_stable=False)}
+    else:
+        requests = {name: OffsetFetchRequest(group_id=name, topics=None, require_stable=False) for name in names}
+    for name, request in requests.items():
+        connection.send(
+            key,
+            version,
+            True,
+            [request.encode(version=version)],
+            lambda body, name=name: handler(decode_fetch(body, version, name)),  # type: ignore[misc]
         )
-        for topic in group.topics
-        for item in topic.partitions
-        if item.error_code == 0 and item.committed_offset >= 0
-    }
-
-
-def _commit_request(name: str, offsets: Offsets) -> OffsetCommitRequest:
-    topic_class = OffsetCommitRequest.OffsetCommitRequestTopic
-    partition_class = topic_class.OffsetCommitRequestPartition
-    by_topic: dict[str, list[Any]] = {}
-    for where, committed in offsets.items():
-        item = partition_class(
-            partition_index=where.partition,
-            committed_offset=committed.offset,
-            committed_leader_epoch=committed.leader_epoch,
-            committed_metadata=committed.metadata,
-        )
-        by_topic.setdefault(where.topic, []).append(item)
-    return OffsetCommitRequest(
-        group_id=name,
-        generation_id_or_member_epoch=_NOBODY,
-        member_id="",
-        group_instance_id=None,
-        topics=[topic_class(name=topic, partitions=items) for topic, items in by_topic.items()],
-    )
 
 
 def _delete_request(name: str, partitions: Iterable[TopicPartition]) -> OffsetDeleteRequest:

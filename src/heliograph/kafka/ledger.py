@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
-from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
+from heliograph.model import ChoreState, Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
 
 
 def encode_entry(entry: LedgerEntry) -> bytes:
@@ -66,6 +68,18 @@ def decode_producer_id(value: bytes) -> int | None:
     return None if producer_id is None else int(producer_id)
 
 
+def encode_chores(flow: str, owner: str, now_ms: int, states: Iterable[ChoreState]) -> bytes:
+    """The record that tells how the periodic tasks of a flow are getting on."""
+    fields = {"kind": "chores", "flow": flow, "owner": owner, "writtenAt": now_ms}
+    return json.dumps(fields | {"chores": [asdict(state) for state in states]}, separators=(",", ":")).encode()
+
+
+def decode_chores(value: bytes) -> tuple[ChoreState, ...] | None:
+    """How the periodic tasks of a flow are getting on; None when the record is of another kind."""
+    fields = json.loads(value)
+    return tuple(ChoreState(**state) for state in fields["chores"]) if fields.get("kind") == "chores" else None
+
+
 def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
     return {
         "topic": progress.source.topic,
@@ -75,6 +89,8 @@ def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
         "last": progress.last_offset,
         "bytes": progress.byte_count,
         "newest": progress.newest_timestamp,
+        "oldest": progress.oldest_timestamp,
+        "mean": progress.mean_timestamp,
     }
 
 
@@ -86,6 +102,8 @@ def _decode_progress(fields: dict[str, Any]) -> PartitionProgress:
         fields["last"],
         fields["bytes"],
         fields["newest"],
+        fields.get("oldest", -1),
+        fields.get("mean", -1),
     )
 
 

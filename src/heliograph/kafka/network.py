@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -45,6 +46,15 @@ class Leader:
 
     broker_id: int
     epoch: int
+
+
+@contextmanager
+def opened(access: Access, topics: Collection[str] = ()) -> Iterator[tuple[Loop, Network]]:
+    """A network of its own, which knows these topics and hangs up at the end."""
+    with closing(Loop()) as loop:
+        network = Network(loop, access)
+        network.refresh(topics)
+        yield loop, network
 
 
 class Network:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from kafka.protocol.consumer import ListOffsetsRequest
@@ -12,12 +12,14 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka import batches, fetching, records
 from heliograph.kafka.aborted import AbortedTransactions
+from heliograph.kafka.access import Access
 from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
-from heliograph.kafka.network import LEADER_CHANGES, Network, check
+from heliograph.kafka.network import LEADER_CHANGES, Network, check, opened
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
+from heliograph.model import TopicPartition
 
 EARLIEST, LATEST = -2, -1
 
@@ -32,35 +34,44 @@ class CommittedBatch(NamedTuple):
 
 
 def list_offsets(network: Network, topic: str, partitions: Mapping[int, int], isolation: int = 0) -> dict[int, int]:
+    """As `list_many`, for partitions of one topic."""
+    wanted = {TopicPartition(topic, number): when for number, when in partitions.items()}
+    return {where.partition: offset for where, offset in list_many(network, wanted, isolation).items()}
+
+
+def list_many(network: Network, wanted: Mapping[TopicPartition, int], isolation: int = 0) -> dict[TopicPartition, int]:
     """For each partition the offset that a timestamp stands for (`EARLIEST`, `LATEST` or a time); -1 when none."""
     patience = Patience(10)
-    found: dict[int, int] = {}
-    while missing := {number: when for number, when in partitions.items() if number not in found}:
-        for partition, error_code, offset in _ask_offsets(network, topic, missing, isolation):
+    found: dict[TopicPartition, int] = {}
+    while missing := {where: when for where, when in wanted.items() if where not in found}:
+        for where, error_code, offset in _ask_offsets(network, missing, isolation):
             if not error_code:
-                found[partition] = offset
+                found[where] = offset
             elif error_code not in LEADER_CHANGES or not patience.wait():
-                check(f"{network.access.alias} {topic}-{partition}", error_code)
-        if len(found) < len(partitions):
-            network.refresh([topic])  # a new topic is known a little earlier than its leaders are ready
+                check(f"{network.access.alias} {where}", error_code)
+        if late := {where.topic for where in wanted if where not in found}:
+            network.refresh(late)  # a new topic is known a little earlier than its leaders are ready
     return found
 
 
 def _ask_offsets(
-    network: Network, topic: str, partitions: Mapping[int, int], isolation: int
-) -> Iterator[tuple[int, int, int]]:
-    by_leader: dict[int, list[int]] = {}
-    for partition in partitions:
-        by_leader.setdefault(network.leader(topic, partition).broker_id, []).append(partition)
-    for broker_id, members in by_leader.items():
+    network: Network, wanted: Mapping[TopicPartition, int], isolation: int
+) -> Iterator[tuple[TopicPartition, int, int]]:
+    """One request to each leader."""
+    topic_class = ListOffsetsRequest.ListOffsetsTopic
+    partition_class = topic_class.ListOffsetsPartition
+    by_leader: dict[int, dict[str, list[Any]]] = {}
+    for (topic, number), when in wanted.items():
+        asked = partition_class(partition_index=number, current_leader_epoch=-1, timestamp=when)
+        by_leader.setdefault(network.leader(topic, number).broker_id, {}).setdefault(topic, []).append(asked)
+    for broker_id, by_topic in by_leader.items():
         connection = network.connection(broker_id)
         version = connection.version(ListOffsetsRequest, highest=7, lowest=2)
-        partition_class = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
-        asked = [partition_class(partition_index=p, current_leader_epoch=-1, timestamp=partitions[p]) for p in members]
-        topics = [ListOffsetsRequest.ListOffsetsTopic(name=topic, partitions=asked)]
+        topics = [topic_class(name=topic, partitions=items) for topic, items in by_topic.items()]
         answer = connection.call(ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics), version)
-        for item in answer.topics[0].partitions:
-            yield item.partition_index, item.error_code, item.offset
+        for topic in answer.topics:
+            for item in topic.partitions:
+                yield TopicPartition(topic.name, item.partition_index), item.error_code, item.offset
 
 
 def read_to_end(
@@ -76,6 +87,14 @@ def read_to_end(
         for record in records.decode(piece.magic, piece.data):
             if record.offset >= starts[piece.partition]:
                 yield piece.partition, record
+
+
+def read_single(access: Access, topic: str, patience: float = 60) -> Iterator[Record]:
+    """All committed records of a topic of one partition, over a connection of their own."""
+    with opened(access, [topic]) as (loop, network):
+        starts = list_offsets(network, topic, {0: EARLIEST})
+        for _, record in read_to_end(loop, network, topic, starts, patience):
+            yield record
 
 
 def read_batches(

@@ -1,22 +1,21 @@
 """Group sync: groups of the target follow those of the source, so that consumers can move over at any time.
 
 A group of the target is only ever moved forward, and never while it has members: then its own commits count. Groups
-that vanish from the source stay on the target: a source that has lost its groups is what the target is there for.
+that vanish from the source stay on the target unless asked otherwise: a source that has lost its groups is what the
+target is there for.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from heliograph.config.flow import FlowConfig
 from heliograph.kafka.access import access_for
-from heliograph.kafka.admin import Admin
 from heliograph.kafka.groups import Change, ChangeResult, Committed, GroupInfo, Groups, Offsets
 from heliograph.model import TopicPartition
-from heliograph.sync.translation import Offset, Translation, Translator
+from heliograph.sync.group_offsets import GroupOffsets, GroupPlaces
 
 
 class SkipReason(Enum):
@@ -48,6 +47,7 @@ class GroupSyncResult:
     skipped: Mapping[SkipReason, int]
     busy: tuple[str, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
+    deleted: tuple[str, ...] = ()
 
     @property
     def written_partitions(self) -> int:
@@ -56,6 +56,8 @@ class GroupSyncResult:
 
     def __str__(self) -> str:
         text = f"{self.groups} groups, {self.written_partitions} offsets written ({self.inexact} not exact)"
+        if self.deleted:
+            text += f", {len(self.deleted)} groups deleted"
         skips = [f"{count} skipped: {reason.value}" for reason, count in self.skipped.items()]
         return "; ".join([text, *skips, *(f"{name}: {reason}" for name, reason in self.refused.items())])
 
@@ -84,54 +86,53 @@ def plan_commits(
 class GroupSync:
     """The group sync of one flow; `run` is one round."""
 
-    def __init__(self, flow: FlowConfig, opposite: FlowConfig | None = None) -> None:
-        self._flow = flow
-        self._translator = Translator(flow, opposite)
-        self._source = access_for(flow.source, "admin")
-        self._target = access_for(flow.target, "admin")
+    def __init__(self, offsets: GroupOffsets) -> None:
+        self._offsets = offsets
+        self._target = access_for(offsets.flow.target, "admin")
+        self._follows_deletions = offsets.flow.get("sync.group.deletions.enabled") is True
+        self._seen: set[str] = set()
 
     def run(self) -> GroupSyncResult:
         """Read the groups of the source, and let those of the target follow."""
-        with Groups(self._source) as groups:
-            chosen = [name for name in groups.list() if self._flow.group_filter.should_replicate_group(name)]
-            committed = groups.committed(chosen)
-        with Admin(self._source) as source, Admin(self._target) as target:
-            # After the commits were read: so that what these have consumed is in the ledger as far as it is mirrored.
-            self._translator.read(source, target)
-            pairs = {(where, item.offset) for offsets in committed.values() for where, item in offsets.items()}
-            places = self._translator.translate(pairs, source, target)
-        wanted = {name: dict(_translated(offsets, places)) for name, offsets in committed.items()}
+        found = self._offsets.read()
+        wanted = _wanted(found)
         with Groups(self._target) as groups:
-            plan = plan_commits(wanted, groups.list(), groups.committed(chosen))
+            plan = plan_commits(wanted, groups.list(), groups.committed(list(wanted)))
             results = groups.commit(plan.commits)
-        skipped = Counter(plan.skipped) + self._without_place(committed, places)
-        return _result(committed, plan, results, skipped, places)
+            deleted = self._follow_deletions(groups, set(found.committed))
+        skipped = Counter(plan.skipped) + self._without_place(found)
+        return _result(found, plan, results, skipped, deleted)
 
-    def _without_place(
-        self, committed: Mapping[str, Offsets], places: Mapping[Offset, Translation]
-    ) -> Counter[SkipReason]:
+    def _follow_deletions(self, groups: Groups, current: set[str]) -> tuple[str, ...]:
+        """Delete what the source has no longer; not where it has nothing any more: it may have lost its groups."""
+        gone = self._seen - current if self._follows_deletions and current else set()
+        results = groups.delete(gone)
+        self._seen = current | {name for name, item in results.items() if item.change is Change.HAS_MEMBERS}
+        return tuple(sorted(name for name, item in results.items() if item.change is Change.DONE))
+
+    def _without_place(self, found: GroupPlaces) -> Counter[SkipReason]:
         return Counter(
-            SkipReason.NO_TARGET if self._translator.target_of(where) else SkipReason.NOT_MIRRORED
-            for offsets in committed.values()
+            SkipReason.NO_TARGET if self._offsets.is_mirrored(where) else SkipReason.NOT_MIRRORED
+            for offsets in found.committed.values()
             for where, item in offsets.items()
-            if (where, item.offset) not in places
+            if (where, item.offset) not in found.places
         )
 
 
-def _translated(offsets: Offsets, places: Mapping[Offset, Translation]) -> Iterator[tuple[TopicPartition, Committed]]:
+def _wanted(found: GroupPlaces) -> dict[str, Offsets]:
     """A leader epoch of the source means nothing on the target; what a group noted beside its offset goes along."""
-    for where, item in offsets.items():
-        place = places.get((where, item.offset))
-        if place is not None:
-            yield place.target, Committed(place.offset, item.metadata)
+    wanted: dict[str, dict[TopicPartition, Committed]] = {name: {} for name in found.committed}
+    for group, _, item, place in found.translated():
+        wanted[group][place.target] = Committed(place.offset, item.metadata)
+    return dict(wanted)
 
 
 def _result(
-    committed: Mapping[str, Offsets],
+    found: GroupPlaces,
     plan: GroupPlan,
     results: Mapping[str, Mapping[TopicPartition, ChangeResult]],
     skipped: Counter[SkipReason],
-    places: Mapping[Offset, Translation],
+    deleted: tuple[str, ...],
 ) -> GroupSyncResult:
     failures = {
         (name, where): result
@@ -148,21 +149,17 @@ def _result(
         for name, offsets in plan.commits.items()
     }
     return GroupSyncResult(
-        len(committed),
+        len(found.committed),
         {name: offsets for name, offsets in written.items() if offsets},
-        _inexact(committed, written, places),
+        _inexact(found, written),
         dict(skipped),
         tuple(sorted({*plan.busy, *late})),
         {f"{name} {where}": item.reason for (name, where), item in failures.items() if name not in late},
+        deleted,
     )
 
 
-def _inexact(
-    committed: Mapping[str, Offsets], written: Mapping[str, Offsets], places: Mapping[Offset, Translation]
-) -> int:
+def _inexact(found: GroupPlaces, written: Mapping[str, Offsets]) -> int:
     return sum(
-        not place.is_exact and place.target in written.get(name, ())
-        for name, offsets in committed.items()
-        for where, item in offsets.items()
-        if (place := places.get((where, item.offset))) is not None
+        not place.is_exact and place.target in written.get(group, ()) for group, _, _, place in found.translated()
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from uuid import UUID
 
 from heliograph.kafka import ledger, positions, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network
+from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import Position, TopicPartition
 from heliograph.sync.offset_map import RUNS_PER_PARTITION, OffsetMap
@@ -43,8 +42,7 @@ class LedgerReader:
 
         False if the flow has never run.
         """
-        with closing(Loop()) as loop:
-            network = Network(loop, self._target)
+        with opened(self._target) as (loop, network):
             if _NO_TOPIC in network.look_up([self._ledger_topic, self._offsets_topic]).values():
                 return False
             network.refresh([self._ledger_topic, self._offsets_topic])

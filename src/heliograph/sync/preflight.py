@@ -130,7 +130,9 @@ class _Examination:
         wanted = plan_topics(self.flow, topics, {}, {}).names
         rights = self.source.topic_rights({*wanted, *self._named_topics()})
         self._check_named_topics(topics, rights)
-        self._require(self.source, source_needs(rights), rights)
+        needs = source_needs(self.flow, rights, topics)
+        written = [need.name for need in needs if need.name not in rights]
+        self._require(self.source, needs, {**rights, **self.source.topic_rights(written)})
         return dict(
             self.source.topic_settings([topic for topic in wanted if Operation.DescribeConfigs in rights[topic]])
         )

@@ -17,6 +17,7 @@ _SOURCE = frozenset({Operation.Read, Operation.Describe, Operation.DescribeConfi
 _TARGET = frozenset({Operation.Write, Operation.Describe, Operation.Alter})
 _TARGET_SETTINGS = frozenset({Operation.DescribeConfigs, Operation.AlterConfigs})
 _INTERNAL = frozenset({Operation.Read, Operation.Write, Operation.Describe})
+_WRITTEN = _INTERNAL - {Operation.Read}
 _TRANSACTIONS = frozenset({Operation.Write, Operation.Describe})
 
 
@@ -37,9 +38,18 @@ class Need:
     is_prefix: bool = False
 
 
-def source_needs(topics: Collection[str]) -> list[Need]:
-    """What reading these topics of the source takes."""
-    return [Need(Resource.TOPIC, topic, _SOURCE) for topic in sorted(topics)]
+def source_needs(flow: FlowConfig, topics: Collection[str], existing: Collection[str] = ()) -> list[Need]:
+    """What reading these topics of the source takes, and what is written there, if the file asks for that."""
+    needs = [Need(Resource.TOPIC, topic, _SOURCE) for topic in sorted(topics)]
+    syncs = offset_syncs_on_source(flow)
+    return [*needs, Need(Resource.TOPIC, syncs, _with_create(_WRITTEN, syncs, existing))] if syncs else needs
+
+
+def offset_syncs_on_source(flow: FlowConfig) -> str:
+    """The topic of offset syncs, if it lies on the source."""
+    is_wanted = flow.enabled and flow.get("emit.offset-syncs.enabled") is True
+    is_there = is_wanted and flow.get("offset-syncs.topic.location") == "source"
+    return flow.replication_policy.offset_syncs_topic(flow.target.alias) if is_there else ""
 
 
 def target_needs(flow: FlowConfig, plan: TopicPlan, existing: Collection[str]) -> list[Need]:
@@ -108,7 +118,7 @@ def principal(access: Access) -> str:
 
 def _book_keeping(flow: FlowConfig, topic: str) -> Operations:
     is_only_written = topic == flow.replication_policy.heartbeats_topic()
-    return _INTERNAL - {Operation.Read} if is_only_written else _INTERNAL
+    return _WRITTEN if is_only_written else _INTERNAL
 
 
 def _with_create(operations: Operations, name: str, existing: Collection[str]) -> Operations:

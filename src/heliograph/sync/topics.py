@@ -17,7 +17,7 @@ from heliograph.policy.selection import is_cycle, should_replicate_topic
 Settings = Mapping[str, TopicSetting]
 
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-_LEDGER_RETENTION_MS = 14 * 24 * 60 * 60 * 1000
+MAY_CREATE = "internal.topics.automatic.creation.enable"
 _OFFSET_SYNCS = "mm2-offset-syncs"
 
 
@@ -173,18 +173,31 @@ def within_brokers(topic: NewTopic, brokers: int) -> NewTopic:
 def internal_topics(flow: FlowConfig) -> list[NewTopic]:
     """The topics on the target that hold the flow's positions and its ledger."""
     offsets = NewTopic(
-        str(flow.get("offset.storage.topic")),
-        _number(flow, "offset.storage.partitions"),
-        _number(flow, "offset.storage.replication.factor"),
+        offsets_topic(flow),
+        flow.number("offset.storage.partitions"),
+        flow.number("offset.storage.replication.factor"),
         {"cleanup.policy": "compact"},
     )
     ledger = NewTopic(
         ledger_topic(flow),
         1,
-        _number(flow, "ledger.topic.replication.factor"),
-        {"cleanup.policy": "delete", "retention.ms": str(_LEDGER_RETENTION_MS)},
+        flow.number("ledger.topic.replication.factor"),
+        {"cleanup.policy": "delete", "retention.ms": str(flow.number("ledger.retention.ms"))},
     )
     return [offsets, ledger]
+
+
+def keep_ledger_as_long_as_asked(flow: FlowConfig, target: Admin) -> None:
+    """Give a ledger that exists the retention that the file asks for now."""
+    topic, wanted = ledger_topic(flow), str(flow.number("ledger.retention.ms"))
+    current = target.topic_settings([topic])[topic]["retention.ms"]
+    if current.value != wanted:
+        target.alter_topic_settings({topic: {"retention.ms": wanted}})
+
+
+def offsets_topic(flow: FlowConfig) -> str:
+    """The name of the topic on the target that holds the flow's positions."""
+    return str(flow.get("offsets.storage.topic") or flow.get("offset.storage.topic"))
 
 
 def ledger_topic(flow: FlowConfig) -> str:
@@ -194,8 +207,12 @@ def ledger_topic(flow: FlowConfig) -> str:
 
 def opposite_ledger(flow: FlowConfig) -> str:
     """The ledger, on the source, of a flow back; empty where topic names tell what came from the target."""
-    keeps_names = flow.replication_policy.format_remote_topic(flow.source.alias, "any") == "any"
-    return _ledger_name(flow, flow.target.alias) if keeps_names else ""
+    return _ledger_name(flow, flow.target.alias) if keeps_names(flow) else ""
+
+
+def keeps_names(flow: FlowConfig) -> bool:
+    """Whether topics have the same name on both sides."""
+    return flow.replication_policy.format_remote_topic(flow.source.alias, "any") == "any"
 
 
 def _ledger_name(flow: FlowConfig, alias: str) -> str:
@@ -271,7 +288,7 @@ def _problems(by_remote: Mapping[str, Sequence[str]]) -> Iterator[TopicProblem]:
 
 
 def _new_topic(flow: FlowConfig, source: TopicInfo, remote: str, settings: Settings) -> NewTopic:
-    copies = _number(flow, "replication.factor")
+    copies = flow.number("replication.factor")
     return NewTopic(remote, source.partitions, copies, carried_settings(flow, settings))
 
 
@@ -290,9 +307,3 @@ def _creation(asked: NewTopic, tried: NewTopic | None, outcomes: Mapping[str, Ou
     wanted, given = asked.replication_factor, tried.replication_factor
     warning = "" if wanted == given else f"has {given} replicas, not {wanted}: there are no more brokers"
     return Applied(asked.name, "create", outcomes[asked.name], warning)
-
-
-def _number(flow: FlowConfig, name: str) -> int:
-    value = flow.get(name)
-    assert isinstance(value, int)
-    return value

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from heliograph.config.flow import FlowConfig
 from heliograph.kafka.access import access_for
@@ -12,18 +14,22 @@ from heliograph.kafka.topics import TopicInfo
 from heliograph.model import TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
 from heliograph.sync.offset_map import RUNS_PER_PARTITION, Place
-from heliograph.sync.topics import ledger_topic, mirrored_names
+from heliograph.sync.topics import ledger_topic, mirrored_names, offsets_topic
 
 Offset = tuple[TopicPartition, int]
+_LookUp = Callable[[int], Place | None]
 
 
-@dataclass(frozen=True)
-class Translation:
-    """Where a consumer goes on that would read this offset next; exact if it neither misses nor repeats a record."""
+class Translation(NamedTuple):
+    """Where a consumer goes on that would read this offset next; exact if it neither misses nor repeats a record.
+
+    `is_known` tells whether anything of the partition has been mirrored, as far as is written down.
+    """
 
     target: TopicPartition
     offset: int
     is_exact: bool
+    is_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -90,34 +96,45 @@ class Translator:
 
     def translate(self, offsets: Iterable[Offset], source: Admin, target: Admin) -> dict[Offset, Translation]:
         """The places on the target of all offsets that have one."""
-        homes = {item: self.target_of(item[0]) for item in set(offsets)}
-        found = {item: home for item, home in homes.items() if home is not None and self.exists(home)}
-        bounds = read_bounds(target, set(found.values()))
-        unknown = {item[0] for item in found if not any(self._places(*item))}
-        firsts = source.earliest_offsets(unknown)
+        wanted: dict[TopicPartition, set[int]] = {}
+        for where, offset in offsets:
+            wanted.setdefault(where, set()).add(offset)
+        homes = {where: home for where in wanted if (home := self.target_of(where)) is not None and self.exists(home)}
+        bounds = read_bounds(target, set(homes.values()))
+        places = {where: _places(self._look_ups(where), wanted[where]) for where in homes}
+        firsts = source.earliest_offsets({where for where in homes if None in places[where].values()})
         return {
-            item: _within(home, self._place(item, bounds[home], firsts), bounds[home]) for item, home in found.items()
+            (where, offset): _within(home, place, bounds[home], is_known=True)
+            if place is not None
+            else _untouched(home, bounds[home], is_at_first=offset <= firsts[where])
+            for where, home in homes.items()
+            for offset, place in places[where].items()
         }
 
-    def _place(self, item: Offset, target: Bounds, firsts: Mapping[TopicPartition, int]) -> Place:
-        places = list(self._places(*item))
-        if places:
-            earliest = min(places)
-            return Place(earliest.offset, all(place == earliest and place.is_exact for place in places))
-        # Nothing of the partition has been mirrored, as far as is known: so the first record is still to come.
-        is_empty = target.first == target.end
-        return Place(target.end if is_empty else target.first, is_empty and item[1] <= firsts[item[0]])
-
-    def _places(self, where: TopicPartition, offset: int) -> Iterator[Place]:
+    def _look_ups(self, where: TopicPartition) -> list[_LookUp]:
+        """All that can tell of a partition: the flow's own map, and that of what came from the target."""
+        found: list[_LookUp] = []
         if where.topic in self._names and self._forth:
-            place = self._forth.offset_map.to_target(where, offset)
-            if place is not None:
-                yield place
+            found.append(partial(self._forth.offset_map.to_target, where))
         if where.topic in self._home_names and self._back:
             home = TopicPartition(self._home_names[where.topic], where.partition)
-            place = self._back.offset_map.to_source(home, offset)
-            if place is not None:
-                yield place
+            found.append(partial(self._back.offset_map.to_source, home))
+        return found
+
+
+def _places(look_ups: Iterable[_LookUp], offsets: Iterable[int]) -> dict[int, Place | None]:
+    """The place of each offset of a partition; None where nothing is known of it."""
+    found: dict[int, Place | None] = {}
+    for offset in offsets:
+        places = [place for look_up in look_ups if (place := look_up(offset)) is not None]
+        found[offset] = _earliest(places) if len(places) > 1 else places[0] if places else None
+    return found
+
+
+def _earliest(places: Collection[Place]) -> Place:
+    """Exact only if all agree."""
+    earliest = min(places)
+    return Place(earliest.offset, all(place == earliest and place.is_exact for place in places))
 
 
 def read_bounds(admin: Admin, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Bounds]:
@@ -126,13 +143,19 @@ def read_bounds(admin: Admin, partitions: Collection[TopicPartition]) -> dict[To
     return {where: Bounds(firsts[where], ends[where]) for where in partitions}
 
 
-def _within(target: TopicPartition, place: Place, bounds: Bounds) -> Translation:
+def _within(target: TopicPartition, place: Place, bounds: Bounds, is_known: bool) -> Translation:
     """A place that the target no longer has becomes its first one: consumers do not reset themselves then."""
     offset = max(bounds.first, min(place.offset, bounds.end))
-    return Translation(target, offset, place.is_exact and place.offset <= bounds.end)
+    return Translation(target, offset, place.is_exact and place.offset <= bounds.end, is_known)
+
+
+def _untouched(target: TopicPartition, bounds: Bounds, is_at_first: bool) -> Translation:
+    """Nothing of the partition has been mirrored, as far as is known: so the first record is still to come."""
+    is_empty = bounds.first == bounds.end
+    place = Place(bounds.end if is_empty else bounds.first, is_empty and is_at_first)
+    return _within(target, place, bounds, is_known=False)
 
 
 def _reader(flow: FlowConfig, runs_per_partition: int) -> LedgerReader:
-    offsets_topic = str(flow.get("offset.storage.topic"))
     target = access_for(flow.target, "consumer")
-    return LedgerReader(target, flow.source.alias, ledger_topic(flow), offsets_topic, runs_per_partition)
+    return LedgerReader(target, flow.source.alias, ledger_topic(flow), offsets_topic(flow), runs_per_partition)

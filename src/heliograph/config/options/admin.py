@@ -14,6 +14,8 @@ OPTIONS: Final = (
         "Tries for each admin request, within `default.api.timeout.ms`.",
         Scope.ADMIN,
         minimum=0,
+        effect=Effect.NONE,
+        note="what fails is tried again",
     ),
     Option(
         "bootstrap.controllers",

@@ -42,7 +42,7 @@ OPTIONS: Final = (
     Option(
         "refresh.groups.interval.seconds",
         Kind.LONG,
-        30,
+        5,
         "Time between looks for new groups; negative: never.",
         Scope.CHECKPOINT,
         mm2_default="600",

@@ -6,15 +6,12 @@ from typing import Final
 
 from heliograph.config.option import Effect, Kind, Option, Scope, Value
 
+_PAUSES = "pauses begin at a millisecond and grow to a second"
 _METRICS = "metrics are kept as counters and served at /metrics; Prometheus does the sampling"
 
 
 def _idle(name: str, kind: Kind, default: Value, doc: str, note: str) -> Option:
     return Option(name, kind, default, doc, Scope.CLIENT, effect=Effect.NONE, note=note)
-
-
-def _milliseconds(name: str, default: int, doc: str) -> Option:
-    return Option(name, Kind.LONG, default, doc, Scope.CLIENT, minimum=0)
 
 
 OPTIONS: Final = (
@@ -32,6 +29,8 @@ OPTIONS: Final = (
         "How names of brokers become addresses.",
         Scope.CLIENT,
         choices=("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+        effect=Effect.NONE,
+        note="all addresses of a name are tried",
     ),
     Option(
         "request.timeout.ms",
@@ -48,29 +47,59 @@ OPTIONS: Final = (
         "Longest time for an operation with all its tries.",
         Scope.CLIENT,
         minimum=0,
+        effect=Effect.NONE,
+        note="each request has `request.timeout.ms`, and what fails is tried again",
     ),
-    _milliseconds("metadata.max.age.ms", 300000, "Age at which cluster metadata is fetched anew."),
-    _milliseconds("reconnect.backoff.ms", 50, "First pause before connecting again."),
-    _milliseconds("reconnect.backoff.max.ms", 1000, "Longest pause before connecting again."),
-    _milliseconds("retry.backoff.ms", 100, "First pause before trying again."),
-    _milliseconds("retry.backoff.max.ms", 1000, "Longest pause before trying again."),
-    _milliseconds("socket.connection.setup.timeout.ms", 10000, "Limit for one attempt to connect."),
-    _milliseconds("socket.connection.setup.timeout.max.ms", 30000, "Largest such limit after failures."),
-    _milliseconds("connections.max.idle.ms", 540000, "Idle time after which a connection is closed."),
+    _idle(
+        "metadata.max.age.ms",
+        Kind.LONG,
+        300000,
+        "Age at which cluster metadata is fetched anew.",
+        "leaders are asked for when they move, topics every `refresh.topics.interval.seconds`",
+    ),
+    _idle("reconnect.backoff.ms", Kind.LONG, 50, "First pause before connecting again.", _PAUSES),
+    _idle("reconnect.backoff.max.ms", Kind.LONG, 1000, "Longest pause before connecting again.", _PAUSES),
+    _idle("retry.backoff.ms", Kind.LONG, 100, "First pause before trying again.", _PAUSES),
+    _idle("retry.backoff.max.ms", Kind.LONG, 1000, "Longest pause before trying again.", _PAUSES),
+    Option(
+        "socket.connection.setup.timeout.ms",
+        Kind.LONG,
+        3000,
+        "Limit for one attempt to connect.",
+        Scope.CLIENT,
+        mm2_default="10000",
+        minimum=1,
+    ),
+    _idle(
+        "socket.connection.setup.timeout.max.ms",
+        Kind.LONG,
+        30000,
+        "Largest such limit after failures.",
+        "every attempt has `socket.connection.setup.timeout.ms`",
+    ),
+    _idle(
+        "connections.max.idle.ms",
+        Kind.LONG,
+        540000,
+        "Idle time after which a connection is closed.",
+        "one that a broker has closed is made anew when it is needed",
+    ),
     Option(
         "send.buffer.bytes",
         Kind.INT,
-        131072,
+        4194304,
         "Send buffer of sockets; -1: the system's.",
         Scope.CLIENT,
+        mm2_default="131072",
         minimum=-1,
     ),
     Option(
         "receive.buffer.bytes",
         Kind.INT,
-        65536,
+        4194304,
         "Receive buffer of sockets; -1: the system's.",
         Scope.CLIENT,
+        mm2_default="65536",
         minimum=-1,
     ),
     _idle("metrics.sample.window.ms", Kind.LONG, 30000, "Length of a metrics sample.", _METRICS),

@@ -7,6 +7,7 @@ from typing import Final
 from heliograph.config.option import Effect, Family, Kind, Option, Scope
 
 _PLUGIN_VERSION = "Java plugins are not loaded, so none has a version to choose"
+_NO_PARSING = "records are copied as the bytes they are: nothing is parsed that could fail"
 _NAMED_BY_FLOW = "connectors keep MirrorMaker 2's names in the REST interface; flows are named A->B"
 _ALIAS_BY_FLOW = "the aliases are those of the flow, A->B"
 _BOUNDARY = "a lane commits at once when it has caught up, and about every second under load"
@@ -44,6 +45,8 @@ _MIRROR: Final = (
         "Longest time for one periodic job, such as a sync of topic settings.",
         Scope.CONNECTOR,
         minimum=0,
+        effect=Effect.NONE,
+        note="each request of such a job has `request.timeout.ms`; what fails shows in `status` and is tried again",
     ),
     Option(
         "replication.policy.class",
@@ -94,6 +97,8 @@ _MIRROR: Final = (
         Scope.CONNECTOR,
         choices=("legacy", "new"),
         since="4.3",
+        effect=Effect.NONE,
+        note="there is no JMX",
     ),
     Option(
         "internal.topics.automatic.creation.enable",
@@ -167,6 +172,8 @@ _CONNECT: Final = (
         "How long a failing transform is tried again, in ms; -1: for ever.",
         Scope.CONNECTOR,
         minimum=-1,
+        effect=Effect.NONE,
+        note=_NO_PARSING,
     ),
     Option(
         "errors.retry.delay.max.ms",
@@ -175,6 +182,8 @@ _CONNECT: Final = (
         "Longest pause between these tries.",
         Scope.CONNECTOR,
         minimum=1,
+        effect=Effect.NONE,
+        note=_NO_PARSING,
     ),
     Option(
         "errors.tolerance",
@@ -183,14 +192,26 @@ _CONNECT: Final = (
         "`none`: a record that cannot be transformed stops its partition; `all`: it is left out and reported.",
         Scope.CONNECTOR,
         choices=("none", "all"),
+        effect=Effect.NONE,
+        note=_NO_PARSING,
     ),
-    Option("errors.log.enable", Kind.BOOLEAN, False, "Log each such failure.", Scope.CONNECTOR),
+    Option(
+        "errors.log.enable",
+        Kind.BOOLEAN,
+        False,
+        "Log each such failure.",
+        Scope.CONNECTOR,
+        effect=Effect.NONE,
+        note=_NO_PARSING,
+    ),
     Option(
         "errors.log.include.messages",
         Kind.BOOLEAN,
         False,
         "Name topic, partition and offset of the record in that log line.",
         Scope.CONNECTOR,
+        effect=Effect.NONE,
+        note=_NO_PARSING,
     ),
     Option(
         "connector.plugin.version",

@@ -45,6 +45,8 @@ OPTIONS: Final = (
         Scope.CONSUMER,
         mm2_default="read_uncommitted",
         choices=("read_committed", "read_uncommitted"),
+        effect=Effect.NONE,
+        note="only committed records are mirrored, whatever this says",
     ),
     Option(
         "auto.offset.reset",
@@ -55,7 +57,15 @@ OPTIONS: Final = (
         Scope.CONSUMER,
         choices=("earliest", "latest", "none"),
     ),
-    Option("check.crcs", Kind.BOOLEAN, True, "Check the checksum of each batch read.", Scope.CONSUMER),
+    Option(
+        "check.crcs",
+        Kind.BOOLEAN,
+        True,
+        "Check the checksum of each batch read.",
+        Scope.CONSUMER,
+        effect=Effect.NONE,
+        note="always checked",
+    ),
     _idle(
         "max.poll.records",
         Kind.INT,

@@ -43,6 +43,47 @@ OPTIONS: Final = (
         zero_allowed=False,
     ),
     Option(
+        "ledger.retention.ms",
+        Kind.LONG,
+        14 * 24 * 60 * 60 * 1000,
+        "How long the ledger tells where each record went (14 days): as far back offsets of consumers are translated "
+        "exactly; -1: for ever.",
+        Scope.OWN,
+        minimum=-1,
+        zero_allowed=False,
+    ),
+    Option(
+        "sync.group.deletions.enabled",
+        Kind.BOOLEAN,
+        False,
+        "With `sync.group.offsets.enabled`, delete a group without members on the target when it is deleted on the "
+        "source. Off unless asked for: a source that has lost its groups is what the target is there for.",
+        Scope.OWN,
+    ),
+    Option(
+        "progress.group.enabled",
+        Kind.BOOLEAN,
+        False,
+        "Commit on the source, for a consumer group that stands for the mirror, what is safe on the target: then "
+        "`kafka-consumer-groups --describe` shows the mirror's lag.",
+        Scope.OWN,
+    ),
+    Option(
+        "progress.group.id",
+        Kind.STRING,
+        "mm2-MirrorSourceConnector",
+        "The name of that group; flows from the same source need different ones.",
+        Scope.OWN,
+    ),
+    Option(
+        "progress.group.interval.seconds",
+        Kind.LONG,
+        10,
+        "Time between these commits.",
+        Scope.OWN,
+        minimum=1,
+    ),
+    Option(
         "sync.topic.acls.prefixed.enabled",
         Kind.BOOLEAN,
         False,

@@ -19,7 +19,10 @@ def _idle(name: str, kind: Kind, default: Value, doc: str, note: str) -> Option:
 def _level(codec: str, default: int, minimum: int, maximum: int, since: str = "3.8") -> Option:
     name = f"compression.{codec}.level"
     doc = f"Level used where batches are compressed with {codec}."
-    return Option(name, Kind.INT, default, doc, Scope.PRODUCER, minimum=minimum, maximum=maximum, since=since)
+    return Option(
+        name, Kind.INT, default, doc, Scope.PRODUCER, minimum=minimum, maximum=maximum, since=since,
+        effect=Effect.NONE, note="the codec's usual level is used",
+    )  # fmt: skip
 
 
 OPTIONS: Final = (
@@ -43,6 +46,8 @@ OPTIONS: Final = (
         "Largest batch that is built anew; batches copied whole may be larger.",
         Scope.PRODUCER,
         minimum=0,
+        effect=Effect.NONE,
+        note=_WHOLE_BATCHES,
     ),
     Option(
         "max.in.flight.requests.per.connection",
@@ -53,6 +58,8 @@ OPTIONS: Final = (
         mm2_default="1",
         minimum=1,
         maximum=5,
+        effect=Effect.NONE,
+        note="requests follow each other without waiting; sequence numbers keep the order",
     ),
     Option(
         "delivery.timeout.ms",
@@ -62,6 +69,8 @@ OPTIONS: Final = (
         Scope.PRODUCER,
         mm2_default="2147483647",
         minimum=0,
+        effect=Effect.NONE,
+        note="batches are tried until they are written; `status` shows what is held up",
     ),
     Option(
         "transaction.timeout.ms",

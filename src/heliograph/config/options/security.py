@@ -9,6 +9,8 @@ from heliograph.config.option import Effect, Kind, Option, Scope, Value
 _NO_KERBEROS = "Kerberos is not supported; use PLAIN, SCRAM, OAUTHBEARER or client certificates"
 _JAVA_TLS = "TLS is Python's and OpenSSL's here, which has no such setting"
 _JAVA_CLASS = "Java classes cannot be loaded here"
+_RENEWAL = "a token is renewed at `sasl.login.refresh.window.factor` of its life, and when a broker refuses it"
+_CLAIMS = "only brokers look into tokens"
 _BROKER_SIDE = "only brokers check tokens; clients never use it"
 
 
@@ -92,8 +94,24 @@ _SASL: Final = (
     ),
     _secret("sasl.jaas.config", "Login module and credentials, in Java's JAAS format."),
     _text("sasl.oauthbearer.token.endpoint.url", None, "Where OAUTHBEARER fetches its tokens."),
-    _text("sasl.oauthbearer.scope.claim.name", "scope", "Claim that holds the scope."),
-    _text("sasl.oauthbearer.sub.claim.name", "sub", "Claim that holds the subject."),
+    Option(
+        "sasl.oauthbearer.scope.claim.name",
+        Kind.STRING,
+        "scope",
+        "Claim that holds the scope.",
+        Scope.CLIENT,
+        effect=Effect.NONE,
+        note=_CLAIMS,
+    ),
+    Option(
+        "sasl.oauthbearer.sub.claim.name",
+        Kind.STRING,
+        "sub",
+        "Claim that holds the subject.",
+        Scope.CLIENT,
+        effect=Effect.NONE,
+        note=_CLAIMS,
+    ),
     Option(
         "sasl.oauthbearer.header.urlencode",
         Kind.BOOLEAN,
@@ -104,8 +122,24 @@ _SASL: Final = (
     ),
     Option("sasl.login.connect.timeout.ms", Kind.INT, None, "Limit for connecting to it.", Scope.CLIENT),
     Option("sasl.login.read.timeout.ms", Kind.INT, None, "Limit for its answer.", Scope.CLIENT),
-    Option("sasl.login.retry.backoff.ms", Kind.LONG, 100, "First pause between tries.", Scope.CLIENT),
-    Option("sasl.login.retry.backoff.max.ms", Kind.LONG, 10000, "Longest pause between tries.", Scope.CLIENT),
+    Option(
+        "sasl.login.retry.backoff.ms",
+        Kind.LONG,
+        100,
+        "First pause between tries.",
+        Scope.CLIENT,
+        effect=Effect.NONE,
+        note=_RENEWAL,
+    ),
+    Option(
+        "sasl.login.retry.backoff.max.ms",
+        Kind.LONG,
+        10000,
+        "Longest pause between tries.",
+        Scope.CLIENT,
+        effect=Effect.NONE,
+        note=_RENEWAL,
+    ),
     Option(
         "sasl.login.refresh.window.factor",
         Kind.DOUBLE,
@@ -123,6 +157,8 @@ _SASL: Final = (
         Scope.CLIENT,
         minimum=0.0,
         maximum=0.25,
+        effect=Effect.NONE,
+        note=_RENEWAL,
     ),
     Option(
         "sasl.login.refresh.min.period.seconds",
@@ -132,6 +168,8 @@ _SASL: Final = (
         Scope.CLIENT,
         minimum=0,
         maximum=900,
+        effect=Effect.NONE,
+        note=_RENEWAL,
     ),
     Option(
         "sasl.login.refresh.buffer.seconds",
@@ -141,6 +179,8 @@ _SASL: Final = (
         Scope.CLIENT,
         minimum=0,
         maximum=3600,
+        effect=Effect.NONE,
+        note=_RENEWAL,
     ),
     _unsupported("sasl.client.callback.handler.class", "Java class that answers SASL callbacks.", _JAVA_CLASS),
     _unsupported("sasl.login.callback.handler.class", "Java class that fetches credentials.", _JAVA_CLASS),

@@ -9,6 +9,7 @@ from heliograph.config.option import Effect, Family, Kind, Option, Scope, Value
 _NO_GROUP = "there are no Connect workers to coordinate; Spark's driver plans the lanes"
 _NO_FLUSH = "positions are committed together with the data, in the same transaction"
 _NO_CONFIGS_TOPIC = "the configuration is read from the file at each start, not from a topic"
+_FROM_LEDGER = "how flows stand is read from the ledger and both clusters; nothing is written to a topic of its own"
 _NO_KEYS = "no REST calls between nodes are made, so none is signed"
 _RAW = "records are mirrored as the bytes they are, without converters"
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
@@ -45,9 +46,11 @@ _STORAGE: Final = (
         None,
         "Topic on the target that holds the status; unset: `mm2-status.A.internal`.",
         Scope.WORKER,
+        effect=Effect.NONE,
+        note=_FROM_LEDGER,
     ),
-    _partitions("status", 5, "Partitions of that topic when it is created."),
-    _replication_factor("status", "Its replication factor; -1: the broker's default."),
+    _idle("status.storage.partitions", Kind.INT, 5, "Partitions of that topic when it is created.", _FROM_LEDGER),
+    _idle("status.storage.replication.factor", Kind.SHORT, 3, "Its replication factor.", _FROM_LEDGER),
     _idle(
         "config.storage.topic",
         Kind.STRING,
@@ -85,9 +88,10 @@ _DELIVERY: Final = (
     Option(
         "task.shutdown.graceful.timeout.ms",
         Kind.LONG,
-        5000,
+        15000,
         "Time that lanes get to finish when the mirror stops.",
         Scope.WORKER,
+        mm2_default="5000",
         minimum=0,
     ),
     _idle("offset.flush.interval.ms", Kind.LONG, 60000, "Time between commits of positions.", _NO_FLUSH),
@@ -142,7 +146,7 @@ OPTIONS: Final = (*_STORAGE, *_DELIVERY, *_CONVERTERS, *_GROUP, *_PLUGINS)
 
 FAMILIES: Final = (
     Family("offset.storage.", "Topic settings of the positions topic when it is created.", Scope.WORKER),
-    Family("status.storage.", "Topic settings of the status topic when it is created.", Scope.WORKER),
+    Family("status.storage.", "Topic settings of the status topic.", Scope.WORKER, Effect.NONE, _FROM_LEDGER),
     Family(
         "config.storage.",
         "Topic settings of the configurations topic.",

@@ -1,0 +1,128 @@
+"""What a flow does beside copying records, as the file asks for it: each duty a named chore with its own interval."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+
+from heliograph.config.flow import FlowConfig
+from heliograph.config.mirror_config import MirrorConfig
+from heliograph.control.chores import Chore
+from heliograph.engine.flow import FlowDriver
+from heliograph.errors import ClusterError
+from heliograph.kafka.access import access_for
+from heliograph.kafka.admin import Admin
+from heliograph.sync.acls import AclSync
+from heliograph.sync.checkpoints import Checkpoints
+from heliograph.sync.group_offsets import GroupOffsets
+from heliograph.sync.groups import GroupSync
+from heliograph.sync.heartbeats import Heartbeats
+from heliograph.sync.offset_sync_writer import OffsetSyncWriter
+from heliograph.sync.progress_group import ProgressGroup
+from heliograph.sync.topic_settings import TopicSettingsSync
+from heliograph.sync.topics import keeps_names
+
+log = logging.getLogger(__name__)
+
+_OFFSET_SYNCS_SECONDS = 1.0
+
+
+def heartbeats(flow: FlowConfig) -> list[Chore]:
+    """What a pair of clusters does even if its flow is not enabled."""
+    seconds = _interval(flow, "emit.heartbeats")
+    if not seconds:
+        return []
+    beats = Heartbeats(flow)
+    return [Chore("heartbeats", seconds, beats.run, beats.close)]
+
+
+def duties(config: MirrorConfig, flow: FlowConfig, driver: FlowDriver) -> list[Chore]:
+    """All that a flow does beside copying and heartbeats, once it is ours."""
+    return [
+        *_settings(config, flow),
+        *_rights(flow),
+        *_offset_syncs(flow, driver),
+        *_groups(flow, config.opposite_of(flow)),
+        *_progress(flow, driver),
+    ]
+
+
+def _interval(flow: FlowConfig, name: str) -> float:
+    """The seconds between two runs of what a pair of settings is about; 0 where it is not wanted."""
+    is_enabled = flow.get(f"{name}.enabled") is True
+    return max(0, flow.number(f"{name}.interval.seconds")) if is_enabled else 0
+
+
+def _settings(config: MirrorConfig, flow: FlowConfig) -> Iterator[Chore]:
+    seconds = _interval(flow, "sync.topic.configs")
+    if not seconds:
+        return
+    opposite = config.opposite_of(flow)
+    if opposite and _is_settled_by(opposite, flow) and not config.names_first(flow.source, flow.target):
+        log.info("%s: topic settings are kept as on %s, by %s", flow.name, opposite.source.alias, opposite.name)
+        return
+
+    def run() -> str:
+        with Admin(access_for(flow.source, "admin")) as source, Admin(access_for(flow.target, "admin")) as target:
+            result = TopicSettingsSync(flow, source, target).run()
+        if result.refused:
+            raise ClusterError(_refusals(result.refused))
+        return f"{len(result.changed)} topics changed, {result.unchanged} alike"
+
+    yield Chore("topic settings", seconds, run)
+
+
+def _is_settled_by(opposite: FlowConfig, flow: FlowConfig) -> bool:
+    """Whether the settings of the same topics go both ways: two could be swapped for ever, so only one way may be."""
+    return keeps_names(flow) and keeps_names(opposite) and _interval(opposite, "sync.topic.configs") > 0
+
+
+def _rights(flow: FlowConfig) -> Iterator[Chore]:
+    seconds = _interval(flow, "sync.topic.acls")
+    if not seconds:
+        return
+
+    def run() -> str:
+        with Admin(access_for(flow.source, "admin")) as source, Admin(access_for(flow.target, "admin")) as target:
+            result = AclSync(flow, source, target).run()
+        if result.refused:
+            raise ClusterError(_refusals({str(acl): reason for acl, reason in result.refused.items()}))
+        return result.skipped or f"{len(result.created)} created, {len(result.left_out)} left out"
+
+    yield Chore("access rights", seconds, run)
+
+
+def _offset_syncs(flow: FlowConfig, driver: FlowDriver) -> Iterator[Chore]:
+    if flow.get("emit.offset-syncs.enabled") is True:
+        writer = OffsetSyncWriter(flow)
+        driver.followers.append(writer.mirrored)
+        yield Chore("offset syncs", _OFFSET_SYNCS_SECONDS, writer.run, writer.close)
+
+
+def _groups(flow: FlowConfig, opposite: FlowConfig | None) -> Iterator[Chore]:
+    offsets = GroupOffsets(flow, opposite)
+    if seconds := _interval(flow, "emit.checkpoints"):
+        checkpoints = Checkpoints(offsets)
+        yield Chore("checkpoints", seconds, checkpoints.run, checkpoints.close)
+    if seconds := _interval(flow, "sync.group.offsets"):
+        sync = GroupSync(offsets)
+
+        def run() -> str:
+            result = sync.run()
+            if result.refused:
+                raise ClusterError(_refusals(result.refused))
+            return str(result)
+
+        yield Chore("group offsets", seconds, run)
+
+
+def _progress(flow: FlowConfig, driver: FlowDriver) -> Iterator[Chore]:
+    if seconds := _interval(flow, "progress.group"):
+        yield Chore("progress group", seconds, ProgressGroup(flow, driver.mirrored_offsets).run)
+
+
+def _refusals(refused: Mapping[str, str]) -> str:
+    """The first refusal, and how many there are."""
+    what, reason = next(iter(refused.items()))
+    more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
+    return f"{what}: {reason}{more}"

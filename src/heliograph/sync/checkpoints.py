@@ -1,0 +1,78 @@
+"""Checkpoints: where each group of the source would go on reading on the target, for MirrorMaker 2's clients."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+
+from heliograph.errors import BrokerRefused, MalformedRecord
+from heliograph.kafka.closeable import Closeable
+from heliograph.kafka.mm2.checkpoint import Checkpoint
+from heliograph.model import TopicPartition
+from heliograph.sync.compacted_topic import CompactedTopic
+from heliograph.sync.group_offsets import GroupOffsets, GroupPlaces
+
+log = logging.getLogger(__name__)
+
+_Written = Mapping[tuple[str, TopicPartition], Checkpoint]
+
+
+def newer_checkpoints(found: GroupPlaces, written: _Written) -> list[Checkpoint]:
+    """Those worth writing: new ones, those further on, and those of groups that were set back on the source.
+
+    A partition of which nothing is mirrored yet gets none.
+    """
+    current = (
+        Checkpoint(group, place.target, item.offset, place.offset, item.metadata)
+        for group, _, item, place in found.translated()
+        if place.is_known
+    )
+    return [item for item in current if _is_newer(item, written.get((item.group, item.target)))]
+
+
+def _is_newer(item: Checkpoint, before: Checkpoint | None) -> bool:
+    if before is None:
+        return True
+    return item.upstream_offset < before.upstream_offset or item.downstream_offset > before.downstream_offset
+
+
+class Checkpoints(Closeable):
+    """Writes the checkpoints of one flow to its target."""
+
+    def __init__(self, offsets: GroupOffsets) -> None:
+        flow = offsets.flow
+        name = flow.replication_policy.checkpoints_topic(flow.source.alias)
+        self._topic = CompactedTopic(flow, flow.target, name, "checkpoints")
+        self._flow = flow.name
+        self._offsets = offsets
+        self._written: dict[tuple[str, TopicPartition], Checkpoint] | None = None
+
+    def run(self) -> str:
+        """Write those that have changed since the last time, or since an earlier mirror wrote them."""
+        if self._written is None:
+            self._written = self._earlier()
+        found = self._offsets.read()
+        new = newer_checkpoints(found, self._written)
+        self._topic.append(new)
+        self._written |= {(item.group, item.target): item for item in new}
+        return f"{len(found.committed)} groups, {len(new)} written"
+
+    def close(self) -> None:
+        """Hang up."""
+        self._topic.close()
+
+    def _earlier(self) -> dict[tuple[str, TopicPartition], Checkpoint]:
+        """What was written before; without the right to read it, all are written once more, which does no harm."""
+        found: dict[tuple[str, TopicPartition], Checkpoint] = {}
+        try:
+            for record in self._topic.read():
+                with suppress(MalformedRecord):  # what is no checkpoint counts for nobody
+                    if record.value is None:
+                        found.pop(Checkpoint.decode_key(record.key), None)
+                    else:
+                        item = Checkpoint.decode(record.key, record.value)
+                        found[item.group, item.target] = item
+        except BrokerRefused as error:
+            log.warning("%s: earlier checkpoints cannot be read: %s", self._flow, error)
+        return found

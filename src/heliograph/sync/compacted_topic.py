@@ -1,0 +1,68 @@
+"""One of MirrorMaker 2's compacted topics of a single partition, such as the checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from heliograph.config.cluster import ClusterConfig
+from heliograph.config.flow import FlowConfig
+from heliograph.kafka import reading
+from heliograph.kafka.access import access_for
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.closeable import Closeable
+from heliograph.kafka.records import Record
+from heliograph.kafka.topics import NewTopic
+from heliograph.kafka.writer import Writer
+from heliograph.model import TopicPartition
+from heliograph.sync.topics import MAY_CREATE, create_topics
+
+_RECORDS_A_BATCH = 1000  # small ones, so that a batch stays far below what any broker takes
+
+
+class Keyed(Protocol):
+    """What has its place in a compacted topic: the newest of each key stays."""
+
+    def encode_key(self) -> bytes:
+        """The record's key."""
+
+    def encode_value(self) -> bytes:
+        """The record's value."""
+
+
+class CompactedTopic(Closeable):
+    """Is created before it is first used; what is appended is acknowledged by all replicas in sync."""
+
+    def __init__(self, flow: FlowConfig, cluster: ClusterConfig, name: str, kind: str) -> None:
+        """`kind` is what the setting of its replication factor begins with, such as `checkpoints`."""
+        copies = flow.number(f"{kind}.topic.replication.factor")
+        self._cluster = cluster
+        self._where = TopicPartition(name, 0)
+        self._topic = NewTopic(name, 1, copies, {"cleanup.policy": "compact"})
+        self._writer = Writer(access_for(cluster, "producer"))
+        self._is_there = flow.get(MAY_CREATE) is not True
+
+    def create(self) -> None:
+        """Make sure that the topic exists; where we may not create it, somebody else may have."""
+        if not self._is_there:
+            with Admin(access_for(self._cluster, "admin")) as admin:
+                create_topics([self._topic], admin)
+            self._is_there = True
+
+    def append(self, items: Sequence[Keyed]) -> None:
+        """Write items in their order."""
+        self.create()
+        now = int(time.time() * 1000)
+        records = [Record(0, now, item.encode_key(), item.encode_value()) for item in items]
+        for start in range(0, len(records), _RECORDS_A_BATCH):
+            self._writer.append(self._where, records[start : start + _RECORDS_A_BATCH])
+
+    def read(self) -> Iterator[Record]:
+        """All records, the oldest first."""
+        self.create()
+        return reading.read_single(access_for(self._cluster, "consumer"), self._where.topic)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.close()

@@ -1,0 +1,68 @@
+"""What the groups of a source have committed, and which places on the target stand for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from heliograph.config.flow import FlowConfig
+from heliograph.due import Due
+from heliograph.kafka.access import access_for
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.groups import Committed, Groups, Offsets
+from heliograph.model import TopicPartition
+from heliograph.sync.progress_group import progress_group_id
+from heliograph.sync.translation import Offset, Translation, Translator
+
+
+@dataclass(frozen=True)
+class GroupPlaces:
+    """The commits of each group, and the places of those that have one."""
+
+    committed: Mapping[str, Offsets]
+    places: Mapping[Offset, Translation]
+
+    def translated(self) -> Iterator[tuple[str, TopicPartition, Committed, Translation]]:
+        """Each group, source partition and commit that has a place, with the place."""
+        for group, offsets in self.committed.items():
+            for where, item in offsets.items():
+                place = self.places.get((where, item.offset))
+                if place is not None:
+                    yield group, where, item, place
+
+
+class GroupOffsets:
+    """The groups that a flow follows; shared by all that write their places down, so that the ledger is read once."""
+
+    def __init__(self, flow: FlowConfig, opposite: FlowConfig | None = None) -> None:
+        self.flow = flow
+        self._source = access_for(flow.source, "admin")
+        self._target = access_for(flow.target, "admin")
+        self._translator = Translator(flow, opposite)
+        self._names: list[str] | None = None
+        refresh = flow.number("refresh.groups.interval.seconds")
+        self._refresh = Due(refresh) if refresh > 0 and flow.get("refresh.groups.enabled") is True else None
+        self._lock = threading.Lock()
+
+    def read(self) -> GroupPlaces:
+        """Ask both clusters; one at a time, for the translator learns as it reads."""
+        with self._lock:
+            with Groups(self._source) as groups:
+                committed = groups.committed(self._followed(groups))
+            with Admin(self._source) as source, Admin(self._target) as target:
+                # After the commits: so that what these have consumed is in the ledger as far as it is mirrored.
+                self._translator.read(source, target)
+                pairs = ((where, item.offset) for offsets in committed.values() for where, item in offsets.items())
+                return GroupPlaces(committed, self._translator.translate(pairs, source, target))
+
+    def is_mirrored(self, where: TopicPartition) -> bool:
+        """Whether a partition of the source has a place on the target, in either direction."""
+        return self._translator.target_of(where) is not None
+
+    def _followed(self, groups: Groups) -> list[str]:
+        if self._names is None or (self._refresh is not None and self._refresh.is_due()):
+            ours = progress_group_id(self.flow)
+            wanted = self.flow.group_filter.should_replicate_group
+            self._names = [name for name in groups.list() if wanted(name) and name != ours]
+        return self._names
