@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from heliograph.client import MirrorClient
 from heliograph.kafka.mm2.checkpoint import Checkpoint
 from heliograph.kafka.mm2.heartbeat import Heartbeat
-from tests.conformance.site import ALL, PARTITIONS, Offsets, Site
+from tests.conformance.site import ALL, PARTITIONS, Contents, Offsets, Site
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
@@ -76,12 +76,14 @@ class Route:
         """Wait for as many records as the source has, and see that they are the same."""
         self.await_topic(topic)
         expected = self.source.contents(topic)
-        count = sum(map(len, expected.values()))
-        copy = self.copy_of(topic)
-        wait_until(
-            lambda: sum(map(len, self.target.read(copy).values())) >= count, f"{count} records in {copy}", 60, 0.2
-        )
-        assert self.target.contents(copy) == expected
+        copied: Contents = {}
+
+        def is_long_enough() -> bool:
+            copied.update(self.target.contents(self.copy_of(topic)))
+            return _count(copied) >= _count(expected)
+
+        wait_until(is_long_enough, f"{_count(expected)} records in {self.copy_of(topic)}", 60, 0.2)
+        assert copied == expected
 
     # -- groups --------------------------------------------------------------------------------------------
 
@@ -121,6 +123,11 @@ class Route:
         )
         return self.target.committed(group, copy)
 
+    def await_group_at(self, group: str, topic: str, places: Offsets) -> None:
+        """Wait until the group stands on the target at these places of the copy."""
+        copy = self.copy_of(topic)
+        wait_until(lambda: self.target.committed(group, copy) == places, f"{group} to follow to {places}", 30, 0.2)
+
     def expect_rest(self, topic: str, places: Offsets, consumed: int) -> None:
         """Whoever goes on at these places of the copy reads all but the first so many records, each once."""
         rest = {number: items[consumed:] for number, items in self.source.contents(topic).items()}
@@ -142,3 +149,7 @@ def expect_monotonic(checkpoints: Sequence[Checkpoint]) -> None:
         assert item.upstream_offset >= before.upstream_offset
         assert item.downstream_offset >= before.downstream_offset
         last[item.target.partition] = item
+
+
+def _count(contents: Contents) -> int:
+    return sum(map(len, contents.values()))

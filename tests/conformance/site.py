@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -23,6 +24,7 @@ Offsets = Mapping[int, int]
 Contents = dict[int, list[tuple[object, ...]]]
 _PATIENCE_SECONDS = 30.0
 _numbers = count()
+_readers: list[KafkaConsumer] = []
 
 
 @dataclass(frozen=True)
@@ -84,17 +86,17 @@ class Site:
         """All committed records, from the beginning or from these offsets, to the end seen now."""
         assignment = [kafka.TopicPartition(topic, number) for number in partitions]
         found: dict[int, list[Any]] = {number: [] for number in partitions}
-        with closing(self._consumer()) as consumer:
-            consumer.assign(assignment)
-            ends = consumer.end_offsets(assignment)
-            firsts = consumer.beginning_offsets(assignment)
-            for where in assignment:
-                consumer.seek(where, firsts[where] if start is None else start[where.partition])
-            deadline = time.monotonic() + _PATIENCE_SECONDS
-            while any(consumer.position(where) < ends[where] for where in assignment):
-                assert time.monotonic() < deadline, f"{topic} could not be read to {ends}"
-                for where, records in consumer.poll(100).items():
-                    found[where.partition] += records
+        consumer = _reader(self.servers)
+        consumer.assign(assignment)
+        ends = consumer.end_offsets(assignment)
+        firsts = consumer.beginning_offsets(assignment)
+        for where in assignment:
+            consumer.seek(where, firsts[where] if start is None else start[where.partition])
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while any(consumer.position(where) < ends[where] for where in assignment):
+            assert time.monotonic() < deadline, f"{topic} could not be read to {ends}"
+            for where, records in consumer.poll(100).items():
+                found[where.partition] += records
         return found
 
     def contents(self, topic: str, start: Offsets | None = None) -> Contents:
@@ -113,7 +115,7 @@ class Site:
 
     def commit(self, group: str, topic: str, offsets: Offsets) -> None:
         """Commit as a consumer that has read so far, and is gone."""
-        with closing(self._consumer(group)) as consumer:
+        with closing(_consumer(self.servers, group)) as consumer:
             consumer.commit(
                 {
                     kafka.TopicPartition(topic, number): kafka.OffsetAndMetadata(offset, "", -1)
@@ -123,19 +125,35 @@ class Site:
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
         """What a group has committed."""
-        with closing(self._consumer(group)) as consumer:
+        with closing(_consumer(self.servers, group)) as consumer:
             found = {number: consumer.committed(kafka.TopicPartition(topic, number)) for number in ALL}
         return {number: offset for number, offset in found.items() if offset is not None}
 
-    def _consumer(self, group: str | None = None) -> KafkaConsumer:
-        return KafkaConsumer(
-            bootstrap_servers=self.servers,
-            group_id=group,
-            enable_auto_commit=False,
-            isolation_level="read_committed",
-            allow_auto_create_topics=False,
-            fetch_max_wait_ms=50,
-        )
+
+def _consumer(servers: str, group: str | None = None) -> KafkaConsumer:
+    return KafkaConsumer(
+        bootstrap_servers=servers,
+        group_id=group,
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        allow_auto_create_topics=False,
+        fetch_max_wait_ms=50,
+    )
+
+
+@cache
+def _reader(servers: str) -> KafkaConsumer:
+    """To connect takes longer than to read the few records of a test."""
+    consumer = _consumer(servers)
+    _readers.append(consumer)
+    return consumer
+
+
+def close_readers() -> None:
+    """Hang up everywhere."""
+    _reader.cache_clear()
+    while _readers:
+        _readers.pop().close()
 
 
 def _send(producer: KafkaProducer, topic: str, partitions: Sequence[int]) -> None:

@@ -71,12 +71,12 @@ def test_replicate_source_default(routes: Routes) -> None:
     route = routes["tls"]
     topic = route.new_topic({"retention.bytes": "1000000"})
     route.await_topic(topic)
-    route.target.set(route.copy_of(topic), {"segment.bytes": "2000000"})
+    route.target.set(route.copy_of(topic), {"index.interval.bytes": "8192"})
 
-    default = route.source.settings(topic)["segment.bytes"]
+    default = route.source.settings(topic)["index.interval.bytes"]
     assert default.is_default
-    wait_until(lambda: _value(route, topic, "segment.bytes") == default.value, "the source's default", 30, 0.2)
-    assert _setting(route, topic, "segment.bytes").source is SettingSource.TOPIC
+    wait_until(lambda: _value(route, topic, "index.interval.bytes") == default.value, "the source's default", 30, 0.2)
+    assert _setting(route, topic, "index.interval.bytes").source is SettingSource.TOPIC
 
     assert _value(route, topic, "retention.bytes") == "1000000"
     route.source.set(topic, {"retention.bytes": None})
@@ -88,8 +88,8 @@ def test_replicate_target_default(routes: Routes) -> None:
     route = routes["exactly once"]
     topic = route.new_topic({"retention.bytes": "1000000"})
     route.await_topic(topic)
-    route.target.set(route.copy_of(topic), {"segment.bytes": "2000000"})
-    wait_until(lambda: _setting(route, topic, "segment.bytes").is_default, "the target's default", 30, 0.2)
+    route.target.set(route.copy_of(topic), {"index.interval.bytes": "8192"})
+    wait_until(lambda: _setting(route, topic, "index.interval.bytes").is_default, "the target's default", 30, 0.2)
 
     assert _value(route, topic, "retention.bytes") == "1000000"
     route.source.set(topic, {"retention.bytes": None})

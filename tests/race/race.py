@@ -157,8 +157,8 @@ class Race:
 
 
 def _racers(alias: str, chance: random.Random) -> Iterable[Racer]:
-    """Lags from nothing to all, random between; random times of rest."""
+    """Lags from nothing to all, random between; random times of rest, after every group is known to the mirror."""
     lags = [0.0, 1.0, *(chance.random() for _ in range(RACERS - 2))]
     for number, lag in enumerate(lags):
-        seconds = chance.uniform(0.2, 0.9) * _LOAD_SECONDS
+        seconds = chance.uniform(0.4, 1.0) * _LOAD_SECONDS
         yield Racer(f"{alias}-{number:02d}", lag, seconds, chance.randint(1, 50))

@@ -13,6 +13,7 @@ from heliograph.control import duties
 from heliograph.control.chore_book import ChoreBook
 from heliograph.control.chores import Chores
 from heliograph.control.flow_settings import flow_settings
+from heliograph.control.owner_watch import OwnerWatch
 from heliograph.control.standing import Standing
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.mirror import Mirror
@@ -89,8 +90,8 @@ def _chores(config: MirrorConfig, drivers: Mapping[str, FlowDriver]) -> Iterator
         chores = Chores(flow.name, duties.heartbeats(flow))
         driver = drivers.get(flow.name)
         if driver is not None:
-            book = ChoreBook(driver, chores.reports)
-            for chore in (*duties.duties(config, flow, driver), Standing(driver).chore(), book.chore()):
+            own = [Standing(driver).chore(), OwnerWatch(driver).chore(), ChoreBook(driver, chores.reports).chore()]
+            for chore in (*duties.duties(config, flow, driver), *own):
                 chores.add(replace(chore, may_begin=driver.in_charge))
         yield chores
 

@@ -101,7 +101,6 @@ class FlowDriver:
         self._wanted = threading.Event()  # set while epochs should run
         self._drained = threading.Event()  # set when the last epoch is over and no further one will run
         self._lock = threading.Lock()
-        self._books_lock = threading.Lock()
         self._bookkeeping = Bookkeeping(
             settings.name,
             settings.source.alias,
@@ -119,6 +118,11 @@ class FlowDriver:
     def in_charge(self) -> threading.Event:
         """Is set while the flow is ours."""
         return self._wanted
+
+    @property
+    def owned_from(self) -> int:
+        """An offset of the ledger up to which nobody else has taken over."""
+        return self._bookkeeping.ledger_read_to
 
     @property
     def assignments(self) -> Sequence[Assignment]:
@@ -141,8 +145,7 @@ class FlowDriver:
     def confirm_owner(self) -> None:
         """Read the ledger; raises, and remembers, when the flow belongs to another mirror by now."""
         try:
-            with self._books_lock:
-                self._bookkeeping.refresh(self.owner)
+            self._bookkeeping.refresh(self.owner)
         except TakenOver:
             self.was_taken_over = True
             raise

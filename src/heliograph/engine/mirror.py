@@ -51,7 +51,10 @@ class Mirror:
         self._spark_is_up = threading.Event()
         self._stopping = threading.Event()
         self._failure: HeliographError | None = None
-        self._threads = [threading.Thread(target=self._run, args=(flow,), name=flow.name) for flow in flows]
+        # Daemons, so that one that hangs cannot keep the process from ending.
+        self._threads = [
+            threading.Thread(target=self._run, args=(flow,), name=flow.name, daemon=True) for flow in flows
+        ]
 
     def start(self) -> None:
         """Begin to mirror, each flow on its own. Flows are taken over while Spark starts."""
@@ -145,7 +148,9 @@ class Mirror:
                 time.sleep(_LOOK_INTERVAL)
                 if self._stopping.is_set():
                     continue
-                if (refresh.is_due() and flow.refresh()) or (reconsider.is_due() and self._reconsider(flow)):
+                if flow.was_taken_over:  # which an idle lane would not notice
+                    raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
+                if (refresh.is_due() and flow.refresh()) or (reconsider.is_due() and flow.wants_new_plan()):
                     self._control.end_epoch(flow.name)
             failure = query.exception()
             if failure is not None:
@@ -153,16 +158,6 @@ class Mirror:
         finally:
             with suppress(Py4JError, OSError):
                 query.stop()
-
-    def _reconsider(self, flow: FlowDriver) -> bool:
-        """Whether the flow wants another plan; raises if it is no longer ours, which an idle lane would not notice."""
-        try:
-            flow.confirm_owner()
-        except TakenOver:
-            raise
-        except ClusterError as error:  # its lanes know better whether they can go on
-            log.debug("%s: the owner cannot be confirmed: %s", flow.name, error)
-        return flow.wants_new_plan()
 
 
 def _first_line(error: Exception) -> str:
