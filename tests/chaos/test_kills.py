@@ -16,7 +16,7 @@ from heliograph.errors import TakenOver
 from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import PATIENCE_SECONDS, Stage
+from tests.chaos.stage import PATIENCE_SECONDS, SOON_MISSED, Stage
 from tests.chaos.strikes import Strikes, kill
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -39,7 +39,8 @@ class Scene:
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Clusters of this module's own: its tests restart brokers."""
-    with running_clusters(ClusterSpec("primary"), ClusterSpec("backup")) as (primary, backup):
+    specs = [ClusterSpec(alias, settings=SOON_MISSED) for alias in ("primary", "backup")]
+    with running_clusters(*specs) as (primary, backup):
         yield primary, backup
 
 

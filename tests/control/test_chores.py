@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,6 +37,26 @@ def test_a_chore_runs_at_once_and_again_after_its_interval() -> None:
     assert (report.name, report.runs, report.failures) == ("counting", len(done), 0)
     assert report.summary == f"counted {len(done)}"
     assert report.last_success_ms > 0
+
+
+def test_a_chore_waits_until_it_may_begin_and_for_its_delay() -> None:
+    gate, done = threading.Event(), threading.Event()
+    chore = Chore("late", 60, lambda: done.set() or "", may_begin=gate, delay=0.2)  # type: ignore[func-returns-value]
+    with running(chore):
+        assert not done.wait(0.5)
+        gate.set()
+        began = time.monotonic()
+        assert done.wait(5)
+        assert time.monotonic() - began >= 0.2
+
+
+def test_chores_that_may_not_begin_can_be_stopped_and_all_hang_up_at_the_end() -> None:
+    closed: list[str] = []
+    never = Chore("never", 60, lambda: "", lambda: closed.append("never"), threading.Event())
+    with running(never, Chore("once", 60, lambda: "", lambda: closed.append("once"))) as chores:
+        wait_until(lambda: chores.reports()[1].runs == 1, "a first round", 5)
+    assert sorted(closed) == ["never", "once"]
+    assert chores.reports()[0].runs == 0
 
 
 def test_after_stop_nothing_begins() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,10 @@ from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_cl
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
-from tests.chaos.stage import PARTITIONS, PATIENCE_SECONDS, Stage
+from tests.chaos.forms import short_and_long
+from tests.chaos.stage import PARTITIONS, PATIENCE_SECONDS, SOON_MISSED, Stage
 from tests.waiting import wait_until
+from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
@@ -22,11 +24,13 @@ _OPTIONS = {
     "ledger.topic.replication.factor": "3",
 }
 _LEADERS_MOVE_SOON = {
-    "broker.session.timeout.ms": "5000",
-    "broker.heartbeat.interval.ms": "500",
-    "leader.imbalance.check.interval.seconds": "2",
+    **SOON_MISSED,
+    "leader.imbalance.check.interval.seconds": "1",
     "leader.imbalance.per.broker.percentage": "0",
 }
+
+_AT_ONCE = [["source", "target"]]
+_IN_TURN = [["source"], ["target"], ["source", "target"]] * 3
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +44,17 @@ def clusters() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
         yield primary, backup
 
 
+@short_and_long("rounds", _AT_ONCE, _IN_TURN)
 def test_brokers_die_and_leaders_move_away_and_back(
-    clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path
+    clusters: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path, rounds: Sequence[Sequence[str]]
 ) -> None:
-    stage = Stage(clusters, tmp_path, "led", options=_OPTIONS, replicas=3)
+    stage = Stage(clusters, tmp_path, fresh_name("led"), options=_OPTIONS, replicas=3)
     mirror = stage.start()
     try:
         with stage.load() as load:
             stage.await_progress()
-            for cluster, topic in ((stage.source, stage.topic), (stage.target, stage.copy)):
-                before = _leaders(cluster, topic)
-                assert set(before.values()) == {1, 2, 3}
-                _lose_a_broker(cluster, topic)
-                stage.await_progress()
-                _bring_back(cluster)
-                _await_leaders(cluster, topic, before)
-                stage.await_progress()
+            for sides in rounds:
+                _lose_brokers_for_a_while(stage, sides)
         assert load.acknowledged > 500
         stage.expect_equal(load.acknowledged)
         assert mirror.stop() == 0
@@ -63,21 +62,33 @@ def test_brokers_die_and_leaders_move_away_and_back(
         mirror.kill()
 
 
-def _lose_a_broker(cluster: EmbeddedCluster, topic: str) -> None:
-    """Kill the first broker, and see its partitions go to others."""
-    victim = cluster.brokers[0]
-    victim.process.kill()
+def _lose_brokers_for_a_while(stage: Stage, sides: Sequence[str]) -> None:
+    both = {"source": (stage.source, stage.topic), "target": (stage.target, stage.copy)}
+    struck = [both[side] for side in sides]
+    before = [_leaders(cluster, topic) for cluster, topic in struck]
+    assert all(set(leaders.values()) == {1, 2, 3} for leaders in before)
+    for cluster, _ in struck:
+        cluster.brokers[0].process.kill()
+    for cluster, topic in struck:
+        _await_other_leaders(cluster, topic)
+    stage.await_progress()
+    for cluster, _ in struck:
+        cluster.brokers[0].start()
+    for (cluster, topic), wanted in zip(struck, before, strict=True):
+        cluster.wait_until_ready()
+        _await_leaders(cluster, topic, wanted)
+    stage.await_progress()
+
+
+def _await_other_leaders(cluster: EmbeddedCluster, topic: str) -> None:
+    """Wait until the partitions of the first broker, which is dead, have gone to others."""
+    victim = cluster.brokers[0].spec.node_id
     survivors = ",".join(broker.spec.listeners[0].address for broker in cluster.brokers[1:])
 
     def have_moved() -> bool:
-        return victim.spec.node_id not in _leaders(cluster, topic, survivors).values()
+        return victim not in _leaders(cluster, topic, survivors).values()
 
     wait_until(have_moved, f"other leaders of {topic}", PATIENCE_SECONDS, 0.2)
-
-
-def _bring_back(cluster: EmbeddedCluster) -> None:
-    cluster.brokers[0].start()
-    cluster.wait_until_ready()
 
 
 def _await_leaders(cluster: EmbeddedCluster, topic: str, wanted: dict[int, int]) -> None:

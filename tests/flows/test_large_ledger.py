@@ -32,7 +32,7 @@ from tests.zoo.topics import create_topic
 pytestmark = pytest.mark.kafka
 
 _ENTRIES = 200_000
-_POSITIONS = 50_000
+_POSITIONS = 10_000
 _OFFSETS_PARTITIONS = 25
 _TOPIC = "well-kept"
 _ASIDE, _RESUMED = TopicPartition(_TOPIC, 0), TopicPartition(_TOPIC, 1)

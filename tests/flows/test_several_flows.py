@@ -17,7 +17,15 @@ from heliograph.kafka.topics import NewTopic
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import PATIENCE_SECONDS, admin_of, await_growth, copies, expect_equal, write_settings
+from tests.chaos.stage import (
+    PATIENCE_SECONDS,
+    SOON_MISSED,
+    admin_of,
+    await_growth,
+    copies,
+    expect_equal,
+    write_settings,
+)
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
@@ -30,7 +38,7 @@ _LONGEST_PAUSE = 10
 @pytest.fixture(scope="module")
 def spare() -> Iterator[EmbeddedCluster]:
     """A third cluster, whose broker a test may kill."""
-    with running_clusters(ClusterSpec("spare")) as (cluster,):
+    with running_clusters(ClusterSpec("spare", settings=SOON_MISSED)) as (cluster,):
         yield cluster
 
 
@@ -87,7 +95,8 @@ def test_a_target_that_dies_holds_up_neither_the_other_flow_nor_the_end(
     """The flow that lives is stopped in good order; what the other could not commit comes with the next start."""
     settings, log = tmp_path / "mm2.properties", tmp_path / "mirror.log"
     clusters = {"hub": primary, "near": backup, "far": spare}
-    write_settings(settings, clusters, ["hub->near", "hub->far"], {"topics": "half", "tasks.max": "1"})
+    options = {"topics": "half", "tasks.max": "1", "task.shutdown.graceful.timeout.ms": "5000"}
+    write_settings(settings, clusters, ["hub->near", "hub->far"], options)
     _create(primary, "half")
     with _load(primary, "half") as load:
         mirror = MirrorProcess(settings, log)

@@ -22,7 +22,7 @@ from heliograph.kafka.access import Access
 from tests.chaos.stage import await_growth, write_settings
 from tests.race.load import TransactionalLoad
 from tests.race.racer import Outcome, Racer, judge
-from tests.race.watch import Watch
+from tests.race.watch import Watch, right_since
 from tests.zoo.topics import create_topic
 
 PARTITIONS = 4
@@ -151,7 +151,7 @@ class Race:
         waits: dict[str, float | None] = {}
         for racer in self._racers:
             done = {number: len(values) for number, values in racer.on_source.items()}
-            since = watch.right_since(racer.group, done, copy)
+            since = right_since(watch.history(racer.group), done, copy)
             waits[racer.group] = None if since is None else max(0.0, since - racer.rested_at)
         return waits
 

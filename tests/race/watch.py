@@ -13,6 +13,7 @@ from heliograph.kafka.groups import Groups
 _INTERVAL_SECONDS = 0.05
 
 Offsets = Mapping[int, int]
+History = Sequence[tuple[float, Offsets]]
 
 
 class Watch:
@@ -33,18 +34,9 @@ class Watch:
         self._stopping.set()
         self._thread.join()
 
-    def right_since(self, group: str, done: Mapping[int, int], copy: Mapping[int, Sequence[int]]) -> float | None:
-        """The time from which on the group would go on right behind what it has done; None if it never would.
-
-        `copy` has the offsets of all records of the topic.
-        """
-        since: float | None = None
-        for moment, offsets in self._history[group]:
-            if not _is_right(offsets, done, copy):
-                since = None
-            elif since is None:
-                since = moment
-        return since
+    def history(self, group: str) -> History:
+        """All that the group has committed, each with the time when it was first seen."""
+        return list(self._history[group])
 
     def _run(self) -> None:
         with Groups(self._access) as groups:
@@ -55,6 +47,20 @@ class Watch:
                     }
                     if offsets != self._history[name][-1][1]:
                         self._history[name].append((time.monotonic(), offsets))
+
+
+def right_since(history: History, done: Mapping[int, int], copy: Mapping[int, Sequence[int]]) -> float | None:
+    """The time from which on a group would go on right behind what it has done; None if it would not at the end.
+
+    `copy` has the offsets of all records of each partition.
+    """
+    since: float | None = None
+    for moment, offsets in history:
+        if not _is_right(offsets, done, copy):
+            since = None
+        elif since is None:
+            since = moment
+    return since
 
 
 def _is_right(offsets: Offsets, done: Mapping[int, int], copy: Mapping[int, Sequence[int]]) -> bool:

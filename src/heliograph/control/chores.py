@@ -31,6 +31,7 @@ class Chore:
     action: Callable[[], str]
     close: Callable[[], None] = lambda: None  # hangs up
     may_begin: threading.Event | None = None  # until it is set, nothing is done
+    delay: float = 0.0  # seconds from then to the first time
 
 
 @dataclass
@@ -95,7 +96,7 @@ class Chores:
         self._workers.append(worker)
 
     def start(self) -> None:
-        """Begin, as soon as they may; every chore runs once at once."""
+        """Begin, as soon as they may."""
         for worker in self._workers:
             worker.thread.start()
 
@@ -115,6 +116,7 @@ class Chores:
         gate = worker.chore.may_begin
         while gate and not gate.wait(_LOOK_INTERVAL) and not self._stopping.is_set():
             pass
+        self._stopping.wait(worker.chore.delay)
         while not self._stopping.is_set():
             began = time.monotonic()
             if self._run_once(worker):

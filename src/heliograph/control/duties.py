@@ -25,6 +25,7 @@ from heliograph.sync.topics import keeps_names
 log = logging.getLogger(__name__)
 
 _OFFSET_SYNCS_SECONDS = 1.0
+_RECORDS_FIRST = 10.0  # what looks at every topic waits until records flow; new topics have their settings already
 
 
 def heartbeats(flow: FlowConfig) -> list[Chore]:
@@ -69,7 +70,7 @@ def _settings(config: MirrorConfig, flow: FlowConfig) -> Iterator[Chore]:
             raise ClusterError(_refusals(result.refused))
         return f"{len(result.changed)} topics changed, {result.unchanged} alike"
 
-    yield Chore("topic settings", seconds, run)
+    yield Chore("topic settings", seconds, run, delay=min(seconds, _RECORDS_FIRST))
 
 
 def _is_settled_by(opposite: FlowConfig, flow: FlowConfig) -> bool:
@@ -89,7 +90,7 @@ def _rights(flow: FlowConfig) -> Iterator[Chore]:
             raise ClusterError(_refusals({str(acl): reason for acl, reason in result.refused.items()}))
         return result.skipped or f"{len(result.created)} created, {len(result.left_out)} left out"
 
-    yield Chore("access rights", seconds, run)
+    yield Chore("access rights", seconds, run, delay=min(seconds, _RECORDS_FIRST))
 
 
 def _offset_syncs(flow: FlowConfig, driver: FlowDriver) -> Iterator[Chore]:

