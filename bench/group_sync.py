@@ -11,6 +11,7 @@ from bench.rivals import Heliograph
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import load
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.errors import BrokerRefused
 from heliograph.kafka import writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
@@ -121,4 +122,7 @@ def _is_copied(admin: Admin, wanted: Sequence[TopicPartition]) -> bool:
     """Whether every partition holds all records and the marker of the transaction that brought them."""
     known = admin.topics({where.topic for where in wanted})
     there = [where for where in wanted if where.topic in known]
-    return len(there) == len(wanted) and all(end > _RECORDS for end in admin.end_offsets(there).values())
+    try:
+        return len(there) == len(wanted) and all(end > _RECORDS for end in admin.end_offsets(there).values())
+    except BrokerRefused:  # some have no leader yet
+        return False

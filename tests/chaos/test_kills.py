@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.cluster import EmbeddedCluster, running_clusters
 from heliograph.engine.fault_points import POINTS
 from heliograph.errors import TakenOver
 from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import PATIENCE_SECONDS, SOON_MISSED, Stage
+from tests.chaos.outages import one_mortal_broker, restart
+from tests.chaos.stage import PATIENCE_SECONDS, Stage
 from tests.chaos.strikes import Strikes, kill
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -39,8 +40,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Clusters of this module's own: its tests restart brokers."""
-    specs = [ClusterSpec(alias, settings=SOON_MISSED) for alias in ("primary", "backup")]
-    with running_clusters(*specs) as (primary, backup):
+    with running_clusters(one_mortal_broker("primary"), one_mortal_broker("backup")) as (primary, backup):
         yield primary, backup
 
 
@@ -127,10 +127,7 @@ def test_brokers_restart(scene: Scene, rounds: int) -> None:
     with stage.load() as load:
         stage.await_progress()
         for cluster in (stage.target, stage.source) * rounds:
-            broker = cluster.brokers[0]
-            broker.process.kill()
-            broker.start()
-            cluster.wait_until_ready()
+            restart(cluster)
             stage.await_progress()
     assert load.acknowledged > 100
     stage.expect_equal(load.acknowledged)

@@ -54,6 +54,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
     listener = tls("TLS", authority.issue("broker", ["127.0.0.1"]))
     with running_clusters(ClusterSpec("vault", listeners=[listener], heap="256m")) as (cluster,):
         yield Vault(cluster, authority.trusted)
+        close_readers()
 
 
 @pytest.fixture(scope="package")
@@ -75,7 +76,8 @@ def routes(
         "at least once": route("loose", has_heartbeats=True),
         "exactly once": exact,
         "identity": route("same", keeps_names=True),
-        "tls": route("safe", cluster=vault.cluster, is_two_way=True),
+        "tls": route("safe", cluster=vault.cluster),
+        "latest": route("late"),
     }
     options = {
         **EVERY_SECOND,
@@ -86,7 +88,9 @@ def routes(
         "offset.lag.max": "10",
         "loose-copy.exactly.once.source.support": "disabled",
         "same->same-copy.replication.policy.class": IDENTITY,
+        "late.consumer.auto.offset.reset": "latest",
         # Settings that only some tests look at.
+        "loose->loose-copy.emit.offset-syncs.enabled": "false",
         "exact->exact-copy.offset.lag.max": "0",
         "exact->exact-copy.offset-syncs.topic.location": "target",
         "same->same-copy.offset-syncs.topic.location": "source",
@@ -97,8 +101,8 @@ def routes(
     write_settings(settings, clusters, flow_names(*ways.values()), options)
     mirror = MirrorProcess(settings, folder / "mirror.log")
     try:
-        for item in ways.values():
-            item.prepare(_TOPICS_A_ROUTE)
+        for name in ("at least once", "exactly once", "identity"):
+            ways[name].prepare(_TOPICS_A_ROUTE)
         yield {**ways, "transactions": replace(exact, is_transactional=True)}
         assert mirror.stop() == 0
     finally:

@@ -9,6 +9,7 @@ import pytest
 from heliograph.kafka.mm2.offset_sync import OffsetSync
 from heliograph.kafka.topics import SettingSource, TopicSetting
 from tests.conformance.route import Route
+from tests.conformance.site import PARTITIONS
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -30,29 +31,54 @@ def test_one_way_replication_with_frequent_offset_syncs(routes: Routes) -> None:
 
 
 def _synced_to(route: Route, topic: str) -> dict[int, int]:
-    records = route.target.own_records(f"mm2-offset-syncs.{route.source.alias}.internal")
+    records = route.target.own_records(_syncs_on_target(route))
     syncs = [OffsetSync.decode(*record) for record in records]
     return {sync.source.partition: sync.downstream_offset for sync in syncs if sync.source.topic == topic}
 
 
+def test_replication_without_offset_sync_will_not_create_offset_syncs_topic(routes: Routes) -> None:
+    """And groups follow all the same: they are translated by the ledger."""
+    route = routes["at least once"]
+    topic = group = route.topic()
+    route.write(topic, 10)
+    route.expect_copy(topic)
+    places = route.await_checkpoints(group, topic, route.commit_after(group, topic, 4))
+    route.expect_rest(topic, places, 4)
+    route.expect_rest(topic, route.await_group(group, topic), 4)
+    assert not {_syncs_on_source(route), _syncs_on_target(route)} & {*route.source.topics(), *route.target.topics()}
+
+
+def test_cluster_with_emit_offset_disabled(routes: Routes) -> None:
+    """The flows beside it write theirs."""
+    quiet, other = routes["at least once"], routes["tls"]
+    for route in (quiet, other):
+        topic = route.topic()
+        route.write(topic, 10)
+        route.expect_copy(topic)
+    wait_until(lambda: _syncs_on_target(other) in other.target.topics(), "offset syncs", 30, 0.2)
+    assert _syncs_on_target(quiet) not in quiet.target.topics()
+
+
 def test_offset_syncs_topics_on_target(routes: Routes) -> None:
     """Or on the source, if the file asks for that; checkpoints appear either way."""
-    for name, expected in (("at least once", (False, True)), ("identity", (True, False))):
-        route = routes[name]
+    there, here = routes["exactly once"], routes["identity"]
+    for route in (there, here):
         topic = group = route.topic()
         route.write(topic, 10)
         route.expect_copy(topic)
         route.await_checkpoints(group, topic, route.commit_after(group, topic, 4))
-        wait_until(lambda route=route: any(_offset_syncs_topics(route)), "the topic", 30, 0.2)  # type: ignore[misc]
-        assert _offset_syncs_topics(route) == expected
+    wait_until(lambda: _syncs_on_target(there) in there.target.topics(), "offset syncs on the target", 30, 0.2)
+    assert _syncs_on_target(there) not in there.source.topics()
+    wait_until(lambda: _syncs_on_source(here) in here.source.topics(), "offset syncs on the source", 30, 0.2)
+    assert not {_syncs_on_source(here), _syncs_on_target(here)} & here.target.topics()
 
 
-def _offset_syncs_topics(route: Route) -> tuple[bool, bool]:
-    """Whether there is one on the source, and whether on the target; each carries the other's name."""
-    return (
-        f"mm2-offset-syncs.{route.target.alias}.internal" in route.source.topics(),
-        f"mm2-offset-syncs.{route.source.alias}.internal" in route.target.topics(),
-    )
+def _syncs_on_target(route: Route) -> str:
+    return f"mm2-offset-syncs.{route.source.alias}.internal"
+
+
+def _syncs_on_source(route: Route) -> str:
+    return f"mm2-offset-syncs.{route.target.alias}.internal"
 
 
 def test_sync_topic_configs(routes: Routes) -> None:
@@ -102,3 +128,30 @@ def _value(route: Route, topic: str, name: str) -> str | None:
 
 def _setting(route: Route, topic: str, name: str) -> TopicSetting:
     return route.target.settings(route.copy_of(topic))[name]
+
+
+def test_replicate_from_latest(routes: Routes) -> None:
+    """Of what was there before nothing is copied; of what comes after the first that is, everything."""
+    route = routes["latest"]
+    topic = route.new_topic()
+    route.write(topic, 10)
+    old = route.source.contents(topic)
+    route.await_topic(topic)
+
+    def has_begun() -> bool:
+        route.write(topic, 1)
+        return all(route.target.read(route.copy_of(topic)).values())
+
+    wait_until(has_begun, "a record of each partition", 30, 0.2)
+    route.write(topic, 10)
+    wait_until(lambda: _has_newest(route, topic), "the newest records", 30, 0.2)
+    written, copied = route.source.contents(topic), route.target.contents(route.copy_of(topic))
+    assert len(copied) == PARTITIONS
+    for number, items in copied.items():
+        assert items == written[number][-len(items) :]
+        assert not set(items) & set(old[number])
+
+
+def _has_newest(route: Route, topic: str) -> bool:
+    written, copied = route.source.contents(topic), route.target.contents(route.copy_of(topic))
+    return all(copied[number][-1:] == items[-1:] for number, items in written.items())

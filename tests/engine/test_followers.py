@@ -24,7 +24,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.fetching import FetchLimits, FetchPoint
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import Event, EventKind, TopicPartition
-from tests.chaos.stage import SOON_MISSED
+from tests.chaos.outages import SOON_MISSED
 from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC, QUICK
 from tests.engine.ward import LaneWalk, Ward
 from tests.waiting import wait_until

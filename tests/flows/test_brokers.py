@@ -12,7 +12,8 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from tests.chaos.forms import short_and_long
-from tests.chaos.stage import PARTITIONS, PATIENCE_SECONDS, SOON_MISSED, Stage
+from tests.chaos.outages import SOON_MISSED
+from tests.chaos.stage import PARTITIONS, PATIENCE_SECONDS, Stage
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 

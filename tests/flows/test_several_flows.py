@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.cluster import EmbeddedCluster, running_clusters
 from heliograph.engine.mirror import Mirror
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.topics import NewTopic
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.outages import bring_back, one_mortal_broker
 from tests.chaos.stage import (
     PATIENCE_SECONDS,
-    SOON_MISSED,
     admin_of,
     await_growth,
     copies,
@@ -38,7 +38,7 @@ _LONGEST_PAUSE = 10
 @pytest.fixture(scope="module")
 def spare() -> Iterator[EmbeddedCluster]:
     """A third cluster, whose broker a test may kill."""
-    with running_clusters(ClusterSpec("spare", settings=SOON_MISSED)) as (cluster,):
+    with running_clusters(one_mortal_broker("spare")) as (cluster,):
         yield cluster
 
 
@@ -80,7 +80,7 @@ def test_a_target_that_is_down_at_the_start_holds_up_nobody_and_gets_all_later(
             await_growth(backup, copy)
             wait_until(lambda: len(_pauses(log)) >= attempts, f"{attempts} attempts in vain", PATIENCE_SECONDS)
             assert max(_pauses(log)) <= _LONGEST_PAUSE
-            _bring_back(spare)
+            bring_back(spare)
             await_growth(spare, copy)
         for target in (backup, spare):
             expect_equal(primary, target, copies(topic, copy, _PARTITIONS), load.acknowledged, log)
@@ -109,7 +109,7 @@ def test_a_target_that_dies_holds_up_neither_the_other_flow_nor_the_end(
             assert mirror.stop(30) == 0
         finally:
             mirror.kill()
-            _bring_back(spare)
+            bring_back(spare)
     again = MirrorProcess(settings, log)
     try:
         for target in (backup, spare):
@@ -175,9 +175,3 @@ def _create(cluster: EmbeddedCluster, topic: str) -> None:
 
 def _load(cluster: EmbeddedCluster, topic: str) -> Load:
     return Load(cluster.bootstrap_servers, topic, _PARTITIONS, per_second=200)
-
-
-def _bring_back(cluster: EmbeddedCluster) -> None:
-    for broker in cluster.brokers:
-        broker.start()
-    cluster.wait_until_ready()

@@ -10,6 +10,7 @@ from heliograph.errors import TakenOver
 from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
+from heliograph.kafka.leftovers import end_leftovers
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.records import Record
@@ -39,11 +40,15 @@ class Bookkeeping:
         with self._network() as (loop, network):
             self.ledger_read_to = writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
 
-    def fence(self, transactional_ids: Collection[str]) -> None:
-        """End the open transactions of all these ids, and lock out whoever still writes under them."""
+    def fence(self, transactional_ids: Collection[str], targets: Collection[TopicPartition]) -> None:
+        """End the open transactions of all these ids everywhere, and lock out whoever still writes under them."""
         with self._network() as (_, network):
-            for transactional_id in sorted(transactional_ids):
-                TransactionalProducer(network, transactional_id, _FENCE_TIMEOUT_MS)
+            producers = [TransactionalProducer(network, name, _FENCE_TIMEOUT_MS) for name in sorted(transactional_ids)]
+            network.refresh({where.topic for where in targets})
+            offsets = {
+                TopicPartition(self._offsets_topic, number) for number in network.partitions(self._offsets_topic)
+            }
+            end_leftovers(network, producers, {*targets, *offsets, TopicPartition(self._ledger_topic, 0)})
 
     def refresh(self, owner: str) -> None:
         """Read what was written since the last time; raises if the flow has another owner by now."""

@@ -138,8 +138,9 @@ class FlowDriver:
         """Become the only one who writes for this flow. The order is the guarantee: announce, then find, then fence."""
         self._topics.prepare()
         self._bookkeeping.announce_owner(self.owner)
-        self._bookkeeping.fence(self._lane_ids())
+        ids = self._lane_ids()
         self.refresh()
+        self._bookkeeping.fence(ids, {assignment.target for assignment in self._assignments})
         self._wanted.set()
 
     def confirm_owner(self) -> None:

@@ -29,6 +29,7 @@ from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
+from heliograph.kafka.leftovers import end_leftovers
 from heliograph.kafka.network import Network, check, error_name
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
@@ -92,6 +93,7 @@ class LaneSession:
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
         self._target.refresh({item.target.topic for item in plan.assignments} | {plan.offsets_topic, plan.ledger_topic})
         self._producers = self._take_ids()
+        self._end_leftovers()
         self._outgoing = Outgoing(self._target, self._producers[0], self._sources)
         reached("fenced")
         self._check_owner()
@@ -117,6 +119,13 @@ class LaneSession:
         names = self._plan.transactional_ids
         timeout_ms = self._settings.transaction_timeout_ms
         return deque(TransactionalProducer(self._target, name, timeout_ms) for name in names)
+
+    def _end_leftovers(self) -> None:
+        plan = self._plan
+        transactional = [item for item in self._producers if isinstance(item, TransactionalProducer)]
+        book_keeping = {TopicPartition(plan.offsets_topic, number) for number in plan.offsets_read_to}
+        written = {item.target for item in plan.assignments} | book_keeping | {TopicPartition(plan.ledger_topic, 0)}
+        end_leftovers(self._target, transactional, written)
 
     @property
     def _producer(self) -> Producer:

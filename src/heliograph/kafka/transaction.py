@@ -163,6 +163,23 @@ class TransactionalProducer:
             self.begin_end(commit)
             self._network.loop.run_until(self.has_ended)
 
+    @property
+    def has_epoch_per_transaction(self) -> bool:
+        """Whether every transaction has an epoch of its own, as in the second generation."""
+        return self._joins_by_writing
+
+    def end_elsewhere(self, partitions: Collection[TopicPartition], commit: bool) -> None:
+        """Let partitions know the end of an earlier transaction, by an empty one of the first generation."""
+        self._join(partitions)
+        request = EndTxnRequest(
+            transactional_id=self.transactional_id,
+            producer_id=self.stamp.producer_id,
+            producer_epoch=self.stamp.epoch,
+            committed=commit,
+        )
+        version = self._coordinator.version(EndTxnRequest, highest=3)
+        self._ask("end", lambda: int(self._coordinator.call(request, version).error_code))
+
     def begin_end(self, commit: bool) -> None:
         """Ask the coordinator to commit or abort the current transaction."""
         self._ending = EndTxnRequest(
