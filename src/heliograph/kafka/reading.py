@@ -44,14 +44,24 @@ def list_many(network: Network, wanted: Mapping[TopicPartition, int], isolation:
     patience = Patience(10)
     found: dict[TopicPartition, int] = {}
     while missing := {where: when for where, when in wanted.items() if where not in found}:
+        failures: dict[TopicPartition, int] = {}
         for where, error_code, offset in _ask_offsets(network, missing, isolation):
-            if not error_code:
+            if error_code:
+                failures[where] = error_code
+            else:
                 found[where] = offset
-            elif error_code not in LEADER_CHANGES or not patience.wait():
-                check(f"{network.access.alias} {where}", error_code)
-        if late := {where.topic for where in wanted if where not in found}:
-            network.refresh(late)  # a new topic is known a little earlier than its leaders are ready
+        if failures:
+            _wait_for_leaders(network, failures, patience)
     return found
+
+
+def _wait_for_leaders(network: Network, failures: Mapping[TopicPartition, int], patience: Patience) -> None:
+    """A new topic is known a little earlier than its leaders are ready; every other failure is final."""
+    can_wait = set(failures.values()) <= LEADER_CHANGES and patience.wait()
+    for where, error_code in failures.items():
+        if not can_wait:
+            check(f"{network.access.alias} {where}", error_code)
+    network.refresh({where.topic for where in failures})
 
 
 def _ask_offsets(
