@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from heliograph.embedded.cluster import EmbeddedCluster, running_clusters
+from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.fault_points import POINTS
 from heliograph.errors import TakenOver
 from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.outages import one_mortal_broker, restart
+from tests.chaos.outages import SOON_MISSED, restart
 from tests.chaos.stage import PATIENCE_SECONDS, Stage
 from tests.chaos.strikes import Strikes, kill
 from tests.waiting import wait_until
@@ -40,7 +40,8 @@ class Scene:
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Clusters of this module's own: its tests restart brokers."""
-    with running_clusters(one_mortal_broker("primary"), one_mortal_broker("backup")) as (primary, backup):
+    specs = [ClusterSpec(alias, settings=SOON_MISSED) for alias in ("primary", "backup")]
+    with running_clusters(*specs) as (primary, backup):
         yield primary, backup
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.embedded.cluster import EmbeddedCluster, running_clusters
+from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.mirror import Mirror
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.topics import NewTopic
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.outages import bring_back, one_mortal_broker
+from tests.chaos.outages import SOON_MISSED, bring_back
 from tests.chaos.stage import (
     PATIENCE_SECONDS,
     admin_of,
@@ -38,7 +38,7 @@ _LONGEST_PAUSE = 10
 @pytest.fixture(scope="module")
 def spare() -> Iterator[EmbeddedCluster]:
     """A third cluster, whose broker a test may kill."""
-    with running_clusters(one_mortal_broker("spare")) as (cluster,):
+    with running_clusters(ClusterSpec("spare", settings=SOON_MISSED)) as (cluster,):
         yield cluster
 
 
