@@ -19,16 +19,17 @@ from kafka import KafkaConsumer
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.access import Access
-from tests.chaos.stage import await_growth, write_settings
+from tests.chaos.stage import ends, write_settings
 from tests.race.load import TransactionalLoad
 from tests.race.racer import Outcome, Racer, judge
 from tests.race.watch import Watch, right_since
+from tests.waiting import wait_until
 from tests.zoo.topics import create_topic
 
 PARTITIONS = 4
 RACERS = 20
 INTERVAL_SECONDS = 1
-_LOAD_SECONDS = 9.0
+_ROUNDS = 180
 _PATIENCE_SECONDS = 60.0
 _SETTLING_SECONDS = 5.0 * INTERVAL_SECONDS
 _OPTIONS = {
@@ -104,13 +105,14 @@ class Race:
 
     def run(self, name: str, mirror: Mirror) -> RaceResult:
         """From the first record to the last group that has read it."""
-        load = TransactionalLoad(self._source.bootstrap_servers, self._topic, PARTITIONS, self._chance)
+        load = TransactionalLoad(self._source.bootstrap_servers, self._topic, PARTITIONS, _ROUNDS, self._chance)
         groups = [racer.group for racer in self._racers]
         with mirror(self._settings, self._folder):
             with Watch(Access("goal", [self._target.bootstrap_servers]), groups, self._copy) as watch:
                 with load:
-                    await_growth(self._target, self._copy)
-                    self._on_all(lambda racer: racer.begin(self._source, self._topic, lambda: load.written))
+                    wait_until(lambda: any(ends(self._target, self._copy).values()), "the first records", 90, 0.2)
+                    load.go_on()
+                    self._on_all(lambda racer: racer.begin(self._source, self._topic, load))
                 copy = self._await_copy(load.written)
                 waits = self._await_offsets(watch, copy)
             self._on_all(lambda racer: racer.go_on(self._target, self._copy))
@@ -160,5 +162,4 @@ def _racers(alias: str, chance: random.Random) -> Iterable[Racer]:
     """Lags from nothing to all, random between; random times of rest, after every group is known to the mirror."""
     lags = [0.0, 1.0, *(chance.random() for _ in range(RACERS - 2))]
     for number, lag in enumerate(lags):
-        seconds = chance.uniform(0.4, 1.0) * _LOAD_SECONDS
-        yield Racer(f"{alias}-{number:02d}", lag, seconds, chance.randint(1, 50))
+        yield Racer(f"{alias}-{number:02d}", lag, chance.uniform(0.4, 1.0), chance.randint(1, 50))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
@@ -13,6 +13,7 @@ import kafka
 from kafka import KafkaConsumer
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from tests.race.load import TransactionalLoad
 
 _LOOK_SECONDS = 0.02
 _PATIENCE_SECONDS = 60.0
@@ -25,30 +26,29 @@ Values = dict[int, list[bytes]]
 class Racer:
     """One group with a single member, a stock consumer that commits behind what it has processed.
 
-    It reads committed records only. On the source it takes so many at once, for so many seconds, and stays behind the
-    load by a share of what has been written: 0 is as close as it can, 1 reads nothing at all.
+    It reads committed records only. On the source it takes so many at once, until so much of the load is done, and
+    stays behind it by a share of what has been written: 0 is as close as it can, 1 reads nothing at all.
     """
 
     group: str
     wanted_lag: float
-    seconds: float
+    rests_at: float
     at_once: int
     lag: float = 1.0  # when it stopped
     on_source: Values = field(default_factory=dict)
     on_target: Values = field(default_factory=dict)
     rested_at: float = 0.0
 
-    def begin(self, cluster: EmbeddedCluster, topic: str, written: Callable[[], int]) -> None:
-        """Consume for the racer's time, then commit, leave and be at rest."""
-        end = time.monotonic() + self.seconds
+    def begin(self, cluster: EmbeddedCluster, topic: str, load: TransactionalLoad) -> None:
+        """Consume beside the load for a while, then leave and be at rest."""
         pause = threading.Event()
         with self._consumer(cluster, topic, self.at_once) as consumer:
-            while time.monotonic() < end:
-                if _count(self.on_source) < written() * (1 - self.wanted_lag):
+            while load.progress < self.rests_at:
+                if _count(self.on_source) < load.written * (1 - self.wanted_lag):
                     _process_some(consumer, self.on_source)
                 else:
                     pause.wait(_LOOK_SECONDS)
-            self.lag = 1 - _count(self.on_source) / written()
+            self.lag = 1 - _count(self.on_source) / load.written
         self.rested_at = time.monotonic()
 
     def go_on(self, cluster: EmbeddedCluster, topic: str) -> None:
