@@ -59,6 +59,20 @@ def test_chores_that_may_not_begin_can_be_stopped_and_all_hang_up_at_the_end() -
     assert chores.reports()[0].runs == 0
 
 
+def test_a_chore_rests_while_it_may_not_go_on_and_may_have_a_last_time() -> None:
+    gate, done = threading.Event(), []
+    gate.set()
+    chore = Chore("syncs", 0.01, lambda: done.append(1) or "", may_begin=gate, is_done_at_the_end=True)  # type: ignore[func-returns-value]
+    with running(chore):
+        wait_until(lambda: bool(done), "a first round", 5)
+        gate.clear()
+        count = -1
+        while count != len(done):  # what was under way may still end
+            count = len(done)
+            threading.Event().wait(0.5)
+    assert len(done) == count + 1
+
+
 def test_after_stop_nothing_begins() -> None:
     done: list[int] = []
     with running(Chore("counting", 0.001, lambda: done.append(1) or "")) as chores:  # type: ignore[func-returns-value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -54,6 +55,17 @@ def server(flow: _Flow) -> Iterator[ControlServer]:
 def test_planners_get_epochs_and_tasks(server: ControlServer) -> None:
     assert ask_epoch(server.address, "a->b", 4) == 5
     assert ask_tasks(server.address, "a->b", 5) == [b"first", b"second"]
+
+
+def test_all_are_answered_who_call_at_the_same_moment(server: ControlServer) -> None:
+    answers: list[int] = []
+    calls = [
+        threading.Thread(target=lambda: answers.append(ask_epoch(server.address, "a->b", 4)), daemon=True)
+        for _ in range(100)
+    ]
+    for call in calls:
+        call.start()
+    wait_until(lambda: len(answers) == len(calls), "an answer to every call", 20)
 
 
 def test_a_failed_plan_is_raised_where_it_was_asked_for(server: ControlServer, flow: _Flow) -> None:

@@ -30,8 +30,9 @@ class Chore:
     seconds: float
     action: Callable[[], str]
     close: Callable[[], None] = lambda: None  # hangs up
-    may_begin: threading.Event | None = None  # until it is set, nothing is done
+    may_begin: threading.Event | None = None  # nothing is done unless it is set
     delay: float = 0.0  # seconds from then to the first time
+    is_done_at_the_end: bool = False  # once more, after all else has stopped
 
 
 @dataclass
@@ -100,9 +101,13 @@ class Chores:
         for worker in self._workers:
             worker.thread.start()
 
+    def begin_stop(self) -> None:
+        """Begin nothing new."""
+        self._stopping.set()
+
     def stop(self, timeout: float = 5.0) -> None:
         """Begin nothing new, and wait for what is under way."""
-        self._stopping.set()
+        self.begin_stop()
         deadline = time.monotonic() + timeout
         for worker in self._workers:
             worker.thread.join(max(0.0, deadline - time.monotonic()))
@@ -113,11 +118,11 @@ class Chores:
 
     def _run(self, worker: _Worker) -> None:
         retry = _FIRST_RETRY_SECONDS
-        gate = worker.chore.may_begin
-        while gate and not gate.wait(_LOOK_INTERVAL) and not self._stopping.is_set():
-            pass
-        self._stopping.wait(worker.chore.delay)
+        self._await_start(worker.chore)
         while not self._stopping.is_set():
+            if worker.chore.may_begin and not worker.chore.may_begin.is_set():
+                self._stopping.wait(_LOOK_INTERVAL)
+                continue
             began = time.monotonic()
             if self._run_once(worker):
                 retry = _FIRST_RETRY_SECONDS
@@ -126,7 +131,14 @@ class Chores:
                 pause = min(retry, max(worker.chore.seconds, _FIRST_RETRY_SECONDS))
                 retry = min(retry * 2, _LONGEST_RETRY_SECONDS)
             self._stopping.wait(max(pause, 0.0))
+        if worker.chore.is_done_at_the_end and worker.report.runs:
+            self._run_once(worker)
         worker.chore.close()
+
+    def _await_start(self, chore: Chore) -> None:
+        while chore.may_begin and not chore.may_begin.wait(_LOOK_INTERVAL) and not self._stopping.is_set():
+            pass
+        self._stopping.wait(chore.delay)
 
     def _run_once(self, worker: _Worker) -> bool:
         chore, report = worker.chore, worker.report

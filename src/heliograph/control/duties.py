@@ -97,7 +97,7 @@ def _offset_syncs(flow: FlowConfig, driver: FlowDriver) -> Iterator[Chore]:
     if flow.get("emit.offset-syncs.enabled") is True:
         writer = OffsetSyncWriter(flow)
         driver.followers.append(writer.mirrored)
-        yield Chore("offset syncs", _OFFSET_SYNCS_SECONDS, writer.run, writer.close)
+        yield Chore("offset syncs", _OFFSET_SYNCS_SECONDS, writer.run, writer.close, is_done_at_the_end=True)
 
 
 def _groups(flow: FlowConfig, opposite: FlowConfig | None) -> Iterator[Chore]:

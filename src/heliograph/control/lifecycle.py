@@ -13,6 +13,7 @@ from heliograph.errors import HeliographError
 log = logging.getLogger(__name__)
 
 _LOOK_INTERVAL = 0.2
+_CHORES_SECONDS = 2.0
 
 
 def run_until_signalled(assembly: Assembly, stopping: threading.Event | None = None) -> None:
@@ -28,10 +29,13 @@ def run_until_signalled(assembly: Assembly, stopping: threading.Event | None = N
     while not over.wait(_LOOK_INTERVAL) and mirror.is_running:
         pass
     log.info("stopping: lanes commit what is under way")
-    for chores in assembly.chores:
-        chores.stop(0)
     patience = assembly.drain_seconds
-    if not mirror.stop(patience):
+    is_drained = mirror.stop(patience)
+    for chores in assembly.chores:
+        chores.begin_stop()
+    for chores in assembly.chores:
+        chores.stop(_CHORES_SECONDS)
+    if not is_drained:
         text = f"lanes did not end within {patience:.0f} s; what they had not committed will be copied next time"
         raise HeliographError(text)
     if mirror.failure is not None:

@@ -22,6 +22,9 @@ from heliograph.errors import DriverGone
 from heliograph.model import LedgerEntry
 
 
+_CALLS_AT_ONCE = 1024
+
+
 @dataclass(frozen=True)
 class ControlAddress:
     """Where the driver listens, and the key that it asks for."""
@@ -52,7 +55,8 @@ class ControlServer:
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         key = secrets.token_bytes(32)
-        self._listener = Listener((host, 0), authkey=key)
+        # A short queue would drop calls when many lanes start at once, and a dropped one waits for ever.
+        self._listener = Listener((host, 0), backlog=_CALLS_AT_ONCE, authkey=key)
         address = self._listener.address
         assert isinstance(address, tuple)
         self.address = ControlAddress(host, int(address[1]), key)

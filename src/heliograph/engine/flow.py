@@ -131,7 +131,7 @@ class FlowDriver:
 
     def mirrored_offsets(self) -> dict[TopicPartition, int]:
         """The last source offset of each partition that is safe on the target, as far as this process knows."""
-        known = {source: position.offset for source, position in self._bookkeeping.positions.items()}
+        known = {source: position.offset for source, position in self._bookkeeping.positions.copy().items()}
         return {**known, **self.totals.last_offsets}
 
     def take_over(self) -> None:
@@ -181,8 +181,8 @@ class FlowDriver:
         """Deal the partitions to lanes, by what they had to do in the epoch before."""
         if not self._wanted.is_set():
             return ()
+        self.confirm_owner()  # may wait, so nobody must wait for it
         with self._lock:
-            self.confirm_owner()
             count = max(1, min(self.settings.max_lanes, len(self._assignments)))
             lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
             self._plan = _Plan(lanes, dict(self.totals.by_partition))

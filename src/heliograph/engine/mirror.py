@@ -120,6 +120,7 @@ class Mirror:
         except HeliographError as error:
             log.error("%s: %s", flow.name, error)
             self._failure = error
+            flow.stop()  # also what is done beside the lanes
         except Exception as error:  # a thread has nobody to raise to: the process ends with this failure
             log.exception("%s: unexpected failure", flow.name)
             self._failure = EngineFailed(f"{flow.name}: {error!r}")
