@@ -21,7 +21,6 @@ from typing import Protocol
 from heliograph.errors import DriverGone
 from heliograph.model import LedgerEntry
 
-
 _CALLS_AT_ONCE = 1024
 
 
