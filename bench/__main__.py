@@ -215,7 +215,7 @@ def _markdown(bench: Bench, command: str, data: Path) -> str:
         f"{platform.release()}, Python {platform.python_version()}, Kafka and MirrorMaker 2 {kafka_version()}. "
         f"Medians of {bench.rounds}. Both brokers, warmed up, and the mirror share the cores. MirrorMaker 2: 4 tasks, "
         "large fetches and batches, the data's codec, no transactions; Heliograph: 2 lanes, exactly once. "
-        f"Brokers keep their logs in {data}.",
+        f"Brokers keep their logs in {data}. (d) is one round.",
         "",
         f"Command: `{command}`",
         "",
