@@ -70,7 +70,7 @@ class Route:
 
     def await_topic(self, topic: str) -> None:
         """Wait until the target has the topic."""
-        wait_until(lambda: self.copy_of(topic) in self.target.topics(), f"{self.copy_of(topic)}", 60, 0.2)
+        wait_until(lambda: self.copy_of(topic) in self.target.topics(), f"{self.copy_of(topic)}", 120, 0.2)
 
     def expect_copy(self, topic: str) -> None:
         """Wait for as many records as the source has, and see that they are the same."""
@@ -82,7 +82,7 @@ class Route:
             copied.update(self.target.contents(self.copy_of(topic)))
             return _count(copied) >= _count(expected)
 
-        wait_until(is_long_enough, f"{_count(expected)} records in {self.copy_of(topic)}", 60, 0.2)
+        wait_until(is_long_enough, f"{_count(expected)} records in {self.copy_of(topic)}", 120, 0.2)
         assert copied == expected
 
     # -- groups --------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class Route:
             newest = {item.target.partition: item.upstream_offset for item in self.checkpoints(group, topic)}
             return newest == committed
 
-        wait_until(are_there, f"checkpoints of {group} for {committed}", 30, 0.2)
+        wait_until(are_there, f"checkpoints of {group} for {committed}", 120, 0.2)
         with self.client() as client:
             found = client.remote_consumer_offsets(group, self.source.alias)
         copy = self.copy_of(topic)
@@ -119,14 +119,14 @@ class Route:
         """Wait until the group has an offset for each partition of the copy; returns these."""
         copy = self.copy_of(topic)
         wait_until(
-            lambda: len(self.target.committed(group, copy)) == PARTITIONS, f"offsets of {group} for {copy}", 30, 0.2
+            lambda: len(self.target.committed(group, copy)) == PARTITIONS, f"offsets of {group} for {copy}", 120, 0.2
         )
         return self.target.committed(group, copy)
 
     def await_group_at(self, group: str, topic: str, places: Offsets) -> None:
         """Wait until the group stands on the target at these places of the copy."""
         copy = self.copy_of(topic)
-        wait_until(lambda: self.target.committed(group, copy) == places, f"{group} to follow to {places}", 30, 0.2)
+        wait_until(lambda: self.target.committed(group, copy) == places, f"{group} to follow to {places}", 120, 0.2)
 
     def expect_rest(self, topic: str, places: Offsets, consumed: int) -> None:
         """Whoever goes on at these places of the copy reads all but the first so many records, each once."""

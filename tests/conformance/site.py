@@ -22,7 +22,7 @@ PARTITIONS = 10
 ALL = range(PARTITIONS)
 Offsets = Mapping[int, int]
 Contents = dict[int, list[tuple[object, ...]]]
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 90.0
 _numbers = count()
 _readers: list[KafkaConsumer] = []
 

@@ -106,7 +106,7 @@ def test_multi_node_cluster(nodes: Nodes) -> None:
     nodes.configure("solo-.*, more-.*")
     newcomers = [nodes.start(), nodes.start()]
     route.write(topic, 10)
-    wait_until(lambda: len(nodes.running()) == 1, "two of three to end", 60, 0.2)
+    wait_until(lambda: len(nodes.running()) == 1, "two of three to end", 120, 0.2)
     [keeper] = nodes.running()
     assert keeper in newcomers
     assert [node.wait(1) for node in (before, *newcomers) if node is not keeper] == [TakenOver.exit_code] * 2

@@ -63,8 +63,8 @@ def _expect_way_back(route: Route, topic: str) -> None:
 
 def _expect_heartbeats(route: Route) -> None:
     here, there = route.source.alias, route.target.alias
-    wait_until(lambda: (here, there) in route.heartbeats("heartbeats"), "heartbeats on the target", 30, 0.2)
-    wait_until(lambda: (there, here) in route.heartbeats(f"{here}.heartbeats"), "mirrored heartbeats", 30, 0.2)
+    wait_until(lambda: (here, there) in route.heartbeats("heartbeats"), "heartbeats on the target", 120, 0.2)
+    wait_until(lambda: (there, here) in route.heartbeats(f"{here}.heartbeats"), "mirrored heartbeats", 120, 0.2)
     with route.client() as client:
         assert client.replication_hops(here) == 1
         assert here in client.upstream_clusters()

@@ -21,6 +21,7 @@ from tests.chaos.stage import Stage, ends
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.oracle]
 
+_TOPIC = "handover"
 _OPTIONS = {
     "groups": "none",
     "offset-syncs.topic.replication.factor": "1",
@@ -35,7 +36,7 @@ _OPTIONS = {
 @pytest.fixture
 def stage(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path) -> Stage:
     """Aliases of its own, so that positions and ledger are this test's alone."""
-    return Stage(cluster_pair, tmp_path, "handover", ("old", "new"), _OPTIONS)
+    return Stage(cluster_pair, tmp_path, _TOPIC, ("old", "new"), _OPTIONS)
 
 
 def test_from_mirrormaker_and_back_under_load(stage: Stage, tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def _positions(cluster: EmbeddedCluster) -> dict[TopicPartition, Position]:
     known: dict[TopicPartition, Position] = {}
     for record in _records(cluster, "mm2-offsets.old.internal"):
         positions.apply(known, "old", record.key, record.value)
-    return known
+    return {where: position for where, position in known.items() if where.topic == _TOPIC}  # not of others' heartbeats
 
 
 def _first_offsets(cluster: EmbeddedCluster) -> dict[TopicPartition, int]:
@@ -84,7 +85,8 @@ def _first_offsets(cluster: EmbeddedCluster) -> dict[TopicPartition, int]:
     for record in _records(cluster, "mm2-ledger.old.internal"):
         entry = ledger.decode_entry(record.value or b"{}")
         for progress in entry.partitions if entry else ():
-            first.setdefault(progress.source, progress.runs[0].source)
+            if progress.source.topic == _TOPIC:
+                first.setdefault(progress.source, progress.runs[0].source)
     return first
 
 

@@ -57,9 +57,12 @@ class Racer:
         with self._consumer(cluster, topic, _AT_ONCE_TO_THE_END) as consumer:
             ends: dict[kafka.TopicPartition, int] = {}
             while not ends or any(consumer.position(where) < end for where, end in ends.items()):
-                assert time.monotonic() < deadline, f"{self.group}: read only {_count(self.on_target)} on the target"
+                assert time.monotonic() < deadline, self._standing(consumer)
                 _process_some(consumer, self.on_target)
                 ends = ends or consumer.end_offsets(consumer.assignment())
+
+    def _standing(self, consumer: KafkaConsumer) -> str:
+        return f"{self.group}: read only {_count(self.on_target)} on the target, of {consumer.assignment()}"
 
     @contextmanager
     def _consumer(self, cluster: EmbeddedCluster, topic: str, at_once: int) -> Iterator[KafkaConsumer]:
@@ -74,6 +77,8 @@ class Racer:
             fetch_max_wait_ms=50,
         )
         with closing(consumer):
+            # A stock Python consumer that joins before it has heard of the topic may be left without partitions for good.
+            assert consumer.partitions_for_topic(topic)
             yield consumer
 
 
