@@ -77,7 +77,7 @@ class Racer:
             fetch_max_wait_ms=50,
         )
         with closing(consumer):
-            # A stock Python consumer that joins before it has heard of the topic may be left without partitions for good.
+            # A stock Python consumer that joins before it knows the topic may be left without partitions for good.
             assert consumer.partitions_for_topic(topic)
             yield consumer
 
