@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.embedded.mirrormaker import MirrorMaker2
 from heliograph.kafka import ledger, positions, reading
 from heliograph.kafka.access import Access
-from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network
+from heliograph.kafka.network import opened
 from heliograph.kafka.reading import EARLIEST
 from heliograph.kafka.records import Record
 from heliograph.model import Position, TopicPartition
@@ -91,17 +89,7 @@ def _first_offsets(cluster: EmbeddedCluster) -> dict[TopicPartition, int]:
 
 
 def _records(cluster: EmbeddedCluster, topic: str) -> Iterator[Record]:
-    with _network(cluster, topic) as (loop, network):
+    access = Access(cluster.alias, cluster.bootstrap_servers.split(","))
+    with opened(access, [topic]) as (loop, network):
         starts = reading.list_offsets(network, topic, dict.fromkeys(network.partitions(topic), EARLIEST))
         yield from (record for _, record in reading.read_to_end(loop, network, topic, starts))
-
-
-@contextmanager
-def _network(cluster: EmbeddedCluster, topic: str) -> Iterator[tuple[Loop, Network]]:
-    loop = Loop()
-    try:
-        network = Network(loop, Access(cluster.alias, cluster.bootstrap_servers.split(",")))
-        network.refresh([topic])
-        yield loop, network
-    finally:
-        loop.close()

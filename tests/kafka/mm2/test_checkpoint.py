@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from heliograph.errors import MalformedRecord
 from heliograph.kafka.mm2.checkpoint import Checkpoint
 from heliograph.model import TopicPartition
+from tests.kafka.mm2.spoilt import spoilt
 
 # As MirrorMaker 2 4.3.1 wrote them.
 KEY = b"\x00\x07billing\x00\x0cnorth.orders\x00\x00\x00\x00"
@@ -31,18 +32,7 @@ def test_what_was_written_is_read_back(
     assert Checkpoint.decode_key(checkpoint.encode_key()) == (group, checkpoint.target)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "reason"),
-    [
-        (None, VALUE, "the key of a checkpoint is missing"),
-        (KEY, None, "the value of a checkpoint is missing"),
-        (KEY, b"\x00\x01" + VALUE[2:], "version 1"),
-        (KEY + b"\x00", VALUE, "1 bytes too many"),
-        (KEY, VALUE + b"\x00", "1 bytes too many"),
-        (KEY[:-1], VALUE, "ends too early"),
-        (KEY, VALUE[:-1], "ends too early"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value", "reason"), spoilt("checkpoint", KEY, VALUE))
 def test_other_records_are_refused(key: bytes | None, value: bytes | None, reason: str) -> None:
     with pytest.raises(MalformedRecord, match=reason):
         Checkpoint.decode(key, value)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from heliograph.errors import MalformedRecord
 from heliograph.kafka.mm2.heartbeat import Heartbeat
+from tests.kafka.mm2.spoilt import spoilt
 
 # As MirrorMaker 2 4.3.1 wrote them.
 KEY = b"\x00\x05north\x00\x05south"
@@ -25,18 +26,7 @@ def test_what_was_written_is_read_back(heartbeat: Heartbeat) -> None:
     assert Heartbeat.decode(heartbeat.encode_key(), heartbeat.encode_value()) == heartbeat
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "reason"),
-    [
-        (None, VALUE, "the key of a heartbeat is missing"),
-        (KEY, None, "the value of a heartbeat is missing"),
-        (KEY, b"\x00\x01" + VALUE[2:], "version 1"),
-        (KEY + b"\x00", VALUE, "1 bytes too many"),
-        (KEY, VALUE + b"\x00", "1 bytes too many"),
-        (KEY[:-1], VALUE, "ends too early"),
-        (KEY, VALUE[:-1], "ends too early"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value", "reason"), spoilt("heartbeat", KEY, VALUE))
 def test_other_records_are_refused(key: bytes | None, value: bytes | None, reason: str) -> None:
     with pytest.raises(MalformedRecord, match=reason):
         Heartbeat.decode(key, value)
