@@ -78,6 +78,7 @@ class Event:
     from_offset: int
     to_offset: int
     reason: str
+    at_ms: int = field(default=0, compare=False)  # when it was written down, where that is known
 
     def __str__(self) -> str:
         return f"{self.source}: {self.kind.value}: {self.reason}"
@@ -94,6 +95,7 @@ class LedgerEntry:
     written_at_ms: int
     partitions: Sequence[PartitionProgress] = ()
     events: Sequence[Event] = ()
+    committed_at_ms: int = 0  # when it was known to be committed; not in the ledger, which is written before
 
     @property
     def record_count(self) -> int:

@@ -41,7 +41,7 @@ def test_a_chore_runs_at_once_and_again_after_its_interval() -> None:
 
 def test_a_chore_waits_until_it_may_begin_and_for_its_delay() -> None:
     gate, done = threading.Event(), threading.Event()
-    chore = Chore("late", 60, lambda: done.set() or "", may_begin=gate, delay=0.2)  # type: ignore[func-returns-value]
+    chore = Chore("late", 60, lambda: done.set() or "", may_run=gate.is_set, delay=0.2)  # type: ignore[func-returns-value]
     with running(chore):
         assert not done.wait(0.5)
         gate.set()
@@ -52,7 +52,7 @@ def test_a_chore_waits_until_it_may_begin_and_for_its_delay() -> None:
 
 def test_chores_that_may_not_begin_can_be_stopped_and_all_hang_up_at_the_end() -> None:
     closed: list[str] = []
-    never = Chore("never", 60, lambda: "", lambda: closed.append("never"), threading.Event())
+    never = Chore("never", 60, lambda: "", lambda: closed.append("never"), threading.Event().is_set)
     with running(never, Chore("once", 60, lambda: "", lambda: closed.append("once"))) as chores:
         wait_until(lambda: chores.reports()[1].runs == 1, "a first round", 5)
     assert sorted(closed) == ["never", "once"]
@@ -62,7 +62,7 @@ def test_chores_that_may_not_begin_can_be_stopped_and_all_hang_up_at_the_end() -
 def test_a_chore_rests_while_it_may_not_go_on_and_may_have_a_last_time() -> None:
     gate, done = threading.Event(), []
     gate.set()
-    chore = Chore("syncs", 0.01, lambda: done.append(1) or "", may_begin=gate, is_done_at_the_end=True)  # type: ignore[func-returns-value]
+    chore = Chore("syncs", 0.01, lambda: done.append(1) or "", may_run=gate.is_set, is_done_at_the_end=True)  # type: ignore[func-returns-value]
     with running(chore):
         wait_until(lambda: bool(done), "a first round", 5)
         gate.clear()

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from heliograph.config.mirror_config import MirrorConfig, load
-from heliograph.control.assembly import assemble
+from heliograph.control.running_mirror import RunningMirror
 from heliograph.errors import ConfigError
 
 BASE = "clusters=a,b\na.bootstrap.servers=127.0.0.1:1\nb.bootstrap.servers=127.0.0.1:2\na->b.enabled=true\n"
 IDENTITY = "replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
-ALWAYS = {"standing", "owner", "report"}
+ALWAYS = {"standing", "owner", "report", "lag", "history"}
 
 
 def read(folder: Path, text: str, clusters: list[str] | None = None) -> MirrorConfig:
@@ -21,8 +21,8 @@ def read(folder: Path, text: str, clusters: list[str] | None = None) -> MirrorCo
 
 def chores_of(config: MirrorConfig) -> dict[str, dict[str, float]]:
     """The names and intervals of what each pair of clusters does."""
-    made = zip(config.flows, assemble(config).chores, strict=True)
-    return {flow.name: {report.name: report.seconds for report in chores.reports()} for flow, chores in made}
+    flows = RunningMirror(config).flows
+    return {name: {report.name: report.seconds for report in flow.reports()} for name, flow in flows.items()}
 
 
 def test_what_a_plain_file_asks_for(tmp_path: Path) -> None:
@@ -85,5 +85,5 @@ def test_the_flow_back_is_known_even_if_another_process_runs_it(tmp_path: Path) 
 def test_two_flows_cannot_commit_for_the_same_group(tmp_path: Path) -> None:
     text = "clusters=a,b,c\nc.bootstrap.servers=127.0.0.1:3\na->c.enabled=true\nprogress.group.enabled=true\n"
     with pytest.raises(ConfigError, match="a->b and a->c would both commit for the group mm2-"):
-        assemble(read(tmp_path, text))
-    assemble(read(tmp_path, text + "a->c.progress.group.id=mm2-other\n"))
+        RunningMirror(read(tmp_path, text))
+    RunningMirror(read(tmp_path, text + "a->c.progress.group.id=mm2-other\n"))

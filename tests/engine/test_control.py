@@ -20,6 +20,7 @@ class _Flow:
     def __init__(self) -> None:
         self.entries: list[LedgerEntry] = []
         self.troubles: list[str] = []
+        self.begun: list[int] = []
         self.failure: Exception | None = None
 
     def next_epoch(self, finished: int) -> int:
@@ -29,6 +30,9 @@ class _Flow:
         if self.failure:
             raise self.failure
         return [b"first", b"second"]
+
+    def lane_began(self, epoch: int) -> None:
+        self.begun.append(epoch)
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
         self.entries.append(entry)

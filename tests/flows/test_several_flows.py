@@ -148,7 +148,7 @@ class _OutOfReach:
 def test_pauses_between_attempts_grow_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     flow, hurry = _OutOfReach(), _Hurry()
-    mirror = Mirror([flow], {}, 1.0)
+    mirror = Mirror([flow], {})
     try:
         mirror._stopping = hurry
         mirror._run(flow)

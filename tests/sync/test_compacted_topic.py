@@ -36,7 +36,7 @@ def name() -> str:
 
 @pytest.fixture
 def topic(flow: FlowConfig, name: str) -> Iterator[CompactedTopic]:
-    with CompactedTopic(flow, flow.target, name, "heartbeats") as made:
+    with CompactedTopic(flow, flow.target, name, "heartbeats.topic.replication.factor") as made:
         yield made
 
 
@@ -64,7 +64,7 @@ def test_a_topic_that_was_deleted_is_created_again(flow: FlowConfig, name: str, 
 
 
 def test_where_it_cannot_be_created_the_reason_is_told_each_time(flow: FlowConfig) -> None:
-    with CompactedTopic(flow, flow.target, "no/legal name", "heartbeats") as topic:
+    with CompactedTopic(flow, flow.target, "no/legal name", "heartbeats.topic.replication.factor") as topic:
         for _ in range(2):
             with pytest.raises(ClusterError, match=r"no/legal name on b is missing, and to create it was refused"):
                 topic.append(MANY[:1])
@@ -75,7 +75,7 @@ def test_where_others_create_it_we_do_not(
 ) -> None:
     servers = cluster_pair[1].bootstrap_servers
     flow = make_flow("internal.topics.automatic.creation.enable=false\n", target=servers)
-    with CompactedTopic(flow, flow.target, name, "heartbeats") as topic:
+    with CompactedTopic(flow, flow.target, name, "heartbeats.topic.replication.factor") as topic:
         with pytest.raises(BrokerRefused):
             topic.append(MANY[:1])
         with Admin(access_for(flow.target, "admin")) as admin:

@@ -42,10 +42,10 @@ def run(
         options = ["--json-log"] if json_log else []
         chosen = ["--clusters", *targets] if targets else []
         raise typer.Exit(Supervisor(supervised_command(["run", str(file), "--once", *options, *chosen])).run())
-    from heliograph.control.assembly import assemble
     from heliograph.control.lifecycle import run_until_signalled
+    from heliograph.control.running_mirror import RunningMirror
 
-    run_until_signalled(assemble(config), watch_lifeline())
+    run_until_signalled(RunningMirror(config), watch_lifeline())
 
 
 def _show_warnings(config: MirrorConfig) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.config import options, properties
 from heliograph.config.option import Scope
+from heliograph.config.overrides import revised
 from heliograph.config.problem import Problem, Severity
 from heliograph.config.reading import Reading
 from heliograph.config.secret import redact
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from heliograph.config.cluster import ClusterConfig
     from heliograph.config.flow import FlowConfig
     from heliograph.config.option import Value
+    from heliograph.config.overrides import Changes
+    from heliograph.config.properties import PropertiesFile
     from heliograph.config.secret import Secret
     from heliograph.config.setting import ResolvedFile
 
@@ -38,6 +41,12 @@ class MirrorConfig:
     spark: Mapping[str, str] = field(repr=False)
     problems: tuple[Problem, ...]
     others: tuple[FlowConfig, ...] = ()  # flows back from the targets that were chosen: other processes run them
+    _origin: _Origin | None = field(default=None, repr=False)
+
+    def with_changes(self, changes: Mapping[str, Changes]) -> MirrorConfig:
+        """The same file as if it held these changes of each flow, and no others. Raises ConfigError."""
+        assert self._origin is not None
+        return _read(replace(self._origin, changes=changes))
 
     def flow(self, name: str) -> FlowConfig | None:
         """The flow of that name, `A->B`."""
@@ -62,15 +71,33 @@ def load(
     path: str | Path, environment: Mapping[str, str] | None = None, clusters: Sequence[str] | None = None
 ) -> MirrorConfig:
     """Read a file; `clusters` keeps only flows to these targets. Raises ConfigError with all problems."""
-    file = properties.read(Path(path))
-    reading = Reading(file, os.environ if environment is None else environment, clusters)
+    return _read(_Origin(properties.read(Path(path)), os.environ if environment is None else environment, clusters))
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """All that a configuration is made from."""
+
+    file: PropertiesFile
+    environment: Mapping[str, str] = field(repr=False)
+    targets: Sequence[str] | None
+    changes: Mapping[str, Changes] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """Does not travel with a configuration: it holds secrets as they stand in the file and the environment."""
+        return type(None), ()
+
+
+def _read(origin: _Origin) -> MirrorConfig:
+    file = revised(origin.file, origin.changes)
+    reading = Reading(file, origin.environment, origin.targets)
     problems = _in_order(_without(reading.secrets, problem) for problem in list(reading.read()))
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ConfigError([problem for problem in problems if problem.severity is not Severity.NOTE])
     settings = _top_settings(reading.source)
     spark = {name: revealed_text(s.value) for name, s in settings.items() if name.startswith("spark.")}
     return MirrorConfig(
-        file.file, reading.clusters, tuple(reading.flows), settings, spark, problems, tuple(reading.others)
+        file.file, reading.clusters, tuple(reading.flows), settings, spark, problems, tuple(reading.others), origin
     )
 
 

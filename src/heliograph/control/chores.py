@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from heliograph.control.connector import Connector
 from heliograph.errors import HeliographError
 from heliograph.model import ChoreState
 
@@ -30,9 +31,10 @@ class Chore:
     seconds: float
     action: Callable[[], str]
     close: Callable[[], None] = lambda: None  # hangs up
-    may_begin: threading.Event | None = None  # nothing is done unless it is set
-    delay: float = 0.0  # seconds from then to the first time
+    may_run: Callable[[], bool] = lambda: True  # nothing is done while it says no
+    delay: float = 0.0  # seconds from when it may to the first time
     is_done_at_the_end: bool = False  # once more, after all else has stopped
+    connector: Connector | None = None  # the part of the flow that it belongs to; none: it watches all of it
 
 
 @dataclass
@@ -41,6 +43,7 @@ class ChoreReport:
 
     name: str
     seconds: float
+    connector: Connector | None = None
     runs: int = 0
     failures: int = 0
     last_success_ms: int = 0
@@ -91,7 +94,7 @@ class Chores:
 
     def add(self, chore: Chore) -> None:
         """Take one more, before they start."""
-        worker = _Worker(chore, ChoreReport(chore.name, chore.seconds))
+        worker = _Worker(chore, ChoreReport(chore.name, chore.seconds, chore.connector))
         name = f"{self._flow} {chore.name}"
         worker.thread = threading.Thread(target=self._run, args=(worker,), name=name, daemon=True)
         self._workers.append(worker)
@@ -118,10 +121,14 @@ class Chores:
 
     def _run(self, worker: _Worker) -> None:
         retry = _FIRST_RETRY_SECONDS
-        self._await_start(worker.chore)
+        delay = worker.chore.delay
         while not self._stopping.is_set():
-            if worker.chore.may_begin and not worker.chore.may_begin.is_set():
+            if not worker.chore.may_run():
                 self._stopping.wait(_LOOK_INTERVAL)
+                continue
+            if delay:
+                self._stopping.wait(delay)
+                delay = 0.0
                 continue
             began = time.monotonic()
             if self._run_once(worker):
@@ -134,11 +141,6 @@ class Chores:
         if worker.chore.is_done_at_the_end and worker.report.runs:
             self._run_once(worker)
         worker.chore.close()
-
-    def _await_start(self, chore: Chore) -> None:
-        while chore.may_begin and not chore.may_begin.wait(_LOOK_INTERVAL) and not self._stopping.is_set():
-            pass
-        self._stopping.wait(chore.delay)
 
     def _run_once(self, worker: _Worker) -> bool:
         chore, report = worker.chore, worker.report

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
 from heliograph.control.chores import Chore
+from heliograph.control.connector import Connector
+from heliograph.control.meter import FlowMeter
 from heliograph.engine.flow import FlowDriver
 from heliograph.errors import ClusterError
 from heliograph.kafka.access import access_for
@@ -24,6 +26,7 @@ from heliograph.sync.topics import keeps_names
 
 log = logging.getLogger(__name__)
 
+GROUP_OFFSETS = "group offsets"
 _OFFSET_SYNCS_SECONDS = 1.0
 _RECORDS_FIRST = 10.0  # what looks at every topic waits until records flow; new topics have their settings already
 
@@ -34,16 +37,18 @@ def heartbeats(flow: FlowConfig) -> list[Chore]:
     if not seconds:
         return []
     beats = Heartbeats(flow)
-    return [Chore("heartbeats", seconds, beats.run, beats.close)]
+    return [Chore("heartbeats", seconds, beats.run, beats.close, connector=Connector.HEARTBEAT)]
 
 
-def duties(config: MirrorConfig, flow: FlowConfig, driver: FlowDriver) -> list[Chore]:
+def duties(
+    config: MirrorConfig, flow: FlowConfig, driver: FlowDriver, groups: GroupOffsets, meter: FlowMeter
+) -> list[Chore]:
     """All that a flow does beside copying and heartbeats, once it is ours."""
     return [
         *_settings(config, flow),
         *_rights(flow),
         *_offset_syncs(flow, driver),
-        *_groups(flow, config.opposite_of(flow)),
+        *_groups(flow, groups, meter),
         *_progress(flow, driver),
     ]
 
@@ -70,7 +75,8 @@ def _settings(config: MirrorConfig, flow: FlowConfig) -> Iterator[Chore]:
             raise ClusterError(_refusals(result.refused))
         return f"{len(result.changed)} topics changed, {result.unchanged} alike"
 
-    yield Chore("topic settings", seconds, run, delay=min(seconds, _RECORDS_FIRST))
+    delay = min(seconds, _RECORDS_FIRST)
+    yield Chore("topic settings", seconds, run, delay=delay, connector=Connector.SOURCE)
 
 
 def _is_settled_by(opposite: FlowConfig, flow: FlowConfig) -> bool:
@@ -90,21 +96,24 @@ def _rights(flow: FlowConfig) -> Iterator[Chore]:
             raise ClusterError(_refusals({str(acl): reason for acl, reason in result.refused.items()}))
         return result.skipped or f"{len(result.created)} created, {len(result.left_out)} left out"
 
-    yield Chore("access rights", seconds, run, delay=min(seconds, _RECORDS_FIRST))
+    delay = min(seconds, _RECORDS_FIRST)
+    yield Chore("access rights", seconds, run, delay=delay, connector=Connector.SOURCE)
 
 
 def _offset_syncs(flow: FlowConfig, driver: FlowDriver) -> Iterator[Chore]:
     if flow.get("emit.offset-syncs.enabled") is True:
         writer = OffsetSyncWriter(flow)
         driver.followers.append(writer.mirrored)
-        yield Chore("offset syncs", _OFFSET_SYNCS_SECONDS, writer.run, writer.close, is_done_at_the_end=True)
+        yield Chore(
+            "offset syncs", _OFFSET_SYNCS_SECONDS, writer.run, writer.close,
+            is_done_at_the_end=True, connector=Connector.SOURCE,
+        )  # fmt: skip
 
 
-def _groups(flow: FlowConfig, opposite: FlowConfig | None) -> Iterator[Chore]:
-    offsets = GroupOffsets(flow, opposite)
+def _groups(flow: FlowConfig, offsets: GroupOffsets, meter: FlowMeter) -> Iterator[Chore]:
     if seconds := _interval(flow, "emit.checkpoints"):
-        checkpoints = Checkpoints(offsets)
-        yield Chore("checkpoints", seconds, checkpoints.run, checkpoints.close)
+        checkpoints = Checkpoints(offsets, meter.wrote_checkpoints)
+        yield Chore("checkpoints", seconds, checkpoints.run, checkpoints.close, connector=Connector.CHECKPOINT)
     if seconds := _interval(flow, "sync.group.offsets"):
         sync = GroupSync(offsets)
 
@@ -114,12 +123,13 @@ def _groups(flow: FlowConfig, opposite: FlowConfig | None) -> Iterator[Chore]:
                 raise ClusterError(_refusals(result.refused))
             return str(result)
 
-        yield Chore("group offsets", seconds, run)
+        yield Chore(GROUP_OFFSETS, seconds, run, connector=Connector.CHECKPOINT)
 
 
 def _progress(flow: FlowConfig, driver: FlowDriver) -> Iterator[Chore]:
     if seconds := _interval(flow, "progress.group"):
-        yield Chore("progress group", seconds, ProgressGroup(flow, driver.mirrored_offsets).run)
+        progress = ProgressGroup(flow, driver.mirrored_offsets)
+        yield Chore("progress group", seconds, progress.run, connector=Connector.SOURCE)
 
 
 def _refusals(refused: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heliograph.config.flow import FlowConfig
-from heliograph.engine.settings import FlowSettings, LaneSettings
+from heliograph.engine.settings import NEVER, FlowSettings, LaneSettings
 from heliograph.engine.start import NOWHERE
 from heliograph.kafka.access import access_for
 from heliograph.kafka.fetching import FetchLimits
@@ -24,8 +24,14 @@ def flow_settings(flow: FlowConfig) -> FlowSettings:
         ledger_topic=ledger_topic(flow),
         opposite_ledger=opposite_ledger(flow),
         max_lanes=flow.number("tasks.max"),
+        refresh_seconds=_refresh_seconds(flow),
         lane=_lane_settings(flow),
     )
+
+
+def _refresh_seconds(flow: FlowConfig) -> float:
+    seconds = flow.number("refresh.topics.interval.seconds")
+    return seconds if flow.get("refresh.topics.enabled") and seconds > 0 else NEVER
 
 
 def _lane_settings(flow: FlowConfig) -> LaneSettings:

@@ -16,13 +16,14 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from heliograph.config.mirror_config import load
-from heliograph.control.assembly import Assembly, assemble
+from heliograph.control.running_mirror import RunningMirror
 from heliograph.demo.orders import TOPICS
 from heliograph.demo.producer import OrderProducer
 from heliograph.demo.view import DemoView, TopicState
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.jars import fetch_jars, kafka_version
 from heliograph.engine.class_archive import is_ready
+from heliograph.engine.flow import FlowDriver
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
@@ -42,7 +43,6 @@ offset.storage.replication.factor = 1
 ledger.topic.replication.factor = 1
 tasks.max = 2
 """
-_FLOW = "primary->backup"
 _CATCH_UP_SECONDS = 60
 
 
@@ -78,14 +78,14 @@ class Demonstration:
             self._console.print("starting two Kafka clusters, primary and backup …")
             specs = [ClusterSpec(alias, folder=folder.absolute() / alias) for alias in ("primary", "backup")]
             clusters = stack.enter_context(running_clusters(*specs, say=self._console.print))
-            assembly = assemble(load(self._write_settings(folder, clusters)))
-            flow = assembly.flow(_FLOW)
+            running = RunningMirror(load(self._write_settings(folder, clusters)))
+            [flow] = running.drivers()
             with Admin(flow.settings.source) as admin:
                 admin.create_topics([NewTopic(name, partitions, 1, {}) for name, partitions in TOPICS.items()])
             began = time.monotonic()
-            self._mirror(assembly, clusters, folder)
+            self._mirror(running, flow, clusters, folder)
             elapsed = time.monotonic() - began
-            comparison = self._compare(assembly)
+            comparison = self._compare(flow)
         totals = flow.totals
         return DemoReport(
             comparison, totals.records / elapsed, int(statistics.median(self._latencies or [0])), totals.transactions,
@@ -117,22 +117,21 @@ class Demonstration:
         path.write_text(_SETTINGS.format(**{cluster.alias: cluster.bootstrap_servers for cluster in clusters}))
         return path
 
-    def _mirror(self, assembly: Assembly, clusters: list[EmbeddedCluster], folder: Path) -> None:
-        flow = assembly.flow(_FLOW)
+    def _mirror(self, running: RunningMirror, flow: FlowDriver, clusters: list[EmbeddedCluster], folder: Path) -> None:
         producer = OrderProducer(flow.settings.source, self._orders_per_second)
         addresses = {cluster.alias: cluster.bootstrap_servers for cluster in clusters}
         view = DemoView(addresses, str(folder))
         first_use = "" if is_ready() else " (first use: preparing it for quick starts takes half a minute more)"
         self._console.print(f"starting the mirror on Spark{first_use} …")
-        mirror = assembly.start()
+        running.start()
         try:
             producer.start()
             with Live(console=self._console, auto_refresh=False, transient=False) as live:
-                self._watch(assembly, view, live, self._is_over(producer))
+                self._watch(flow, view, live, self._is_over(producer))
                 producer.stop()
-                self._watch(assembly, view, live, self._has_caught_up(assembly))
+                self._watch(flow, view, live, self._has_caught_up())
         finally:
-            mirror.stop()
+            running.stop()
 
     def _is_over(self, producer: OrderProducer) -> Callable[[list[TopicState]], bool]:
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
@@ -144,7 +143,7 @@ class Demonstration:
 
         return is_over
 
-    def _has_caught_up(self, assembly: Assembly) -> Callable[[list[TopicState]], bool]:
+    def _has_caught_up(self) -> Callable[[list[TopicState]], bool]:
         deadline = time.monotonic() + _CATCH_UP_SECONDS
 
         def has_caught_up(topics: list[TopicState]) -> bool:
@@ -154,13 +153,10 @@ class Demonstration:
 
         return has_caught_up
 
-    def _watch(
-        self, assembly: Assembly, view: DemoView, live: Live, is_over: Callable[[list[TopicState]], bool]
-    ) -> None:
-        flow = assembly.flow(_FLOW)
+    def _watch(self, flow: FlowDriver, view: DemoView, live: Live, is_over: Callable[[list[TopicState]], bool]) -> None:
         with Admin(flow.settings.source) as admin:
             while True:
-                topics = self._topics(assembly, admin)
+                topics = self._topics(flow, admin)
                 live.update(view.draw(topics, flow.totals.latency_ms, flow.totals.transactions > 0), refresh=True)
                 if flow.totals.transactions:
                     self._latencies.append(flow.totals.latency_ms)
@@ -168,8 +164,7 @@ class Demonstration:
                     return
                 time.sleep(0.5 if self._console.is_terminal else 0.2)
 
-    def _topics(self, assembly: Assembly, admin: Admin) -> list[TopicState]:
-        flow = assembly.flow(_FLOW)
+    def _topics(self, flow: FlowDriver, admin: Admin) -> list[TopicState]:
         ends = admin.end_offsets([item.source for item in flow.assignments])
         mirrored = flow.mirrored_offsets()
         states = []
@@ -180,8 +175,7 @@ class Demonstration:
             states.append(TopicState(name, sources[0].target.topic if sources else "", written, done))
         return states
 
-    def _compare(self, assembly: Assembly) -> Comparison:
-        flow = assembly.flow(_FLOW)
+    def _compare(self, flow: FlowDriver) -> Comparison:
         total = len(flow.assignments)
         with Progress(console=self._console, transient=True) as progress:
             task = progress.add_task("comparing source and target, record by record", total=total)

@@ -42,6 +42,9 @@ class FlowControl(Protocol):
     def lane_tasks(self, epoch: int) -> Sequence[bytes]:
         """The lanes of an epoch, packed."""
 
+    def lane_began(self, epoch: int) -> None:
+        """A lane of that epoch has started, be it for the second time."""
+
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """A lane has committed a transaction."""
 
@@ -114,6 +117,7 @@ class ControlServer:
             self._lanes.setdefault(flow_name, set()).add(connection)
             if epoch <= self._ended.get(flow_name, 0):
                 connection.send("end")
+        flow.lane_began(epoch)
         try:
             while True:
                 message = connection.recv()

@@ -23,6 +23,7 @@ from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, Topic
 log = logging.getLogger(__name__)
 
 _IDLE_ANSWER_SECONDS = 0.5
+_TROUBLE_SECONDS = 15.0  # longer than any pause between two attempts
 _SHORTEST_EPOCH_SECONDS = 60.0  # unless topics change
 _TURNS = "abc"  # of a lane's transactions: one is filled, one is being committed, one is told to its partitions
 _LANE_ID = re.compile(rf"\d+[{_TURNS}]")
@@ -70,6 +71,19 @@ class _Plan:
     made_at: float = field(default_factory=time.monotonic)
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """What held a flow up last."""
+
+    text: str
+    at: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it still does, as far as one can tell: whoever is held up says so again and again."""
+        return time.monotonic() - self.at < _TROUBLE_SECONDS
+
+
 class FlowTopics(Protocol):
     """What a flow must know of its clusters' topics."""
 
@@ -95,10 +109,18 @@ class FlowDriver:
         self.totals = FlowTotals()
         self.was_taken_over = False
         self.followers: list[Callable[[LedgerEntry], None]] = []  # told of every transaction
+        self.before_take_over: Callable[[], None] = lambda: None
+        self.trouble: Trouble | None = None
+        self.restarts = 0  # of the whole query, after failures
+        self.lane_retries = 0  # lanes that Spark started again within an epoch
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
-        self._wanted = threading.Event()  # set while epochs should run
+        self._lanes_begun = 0  # in the current epoch
+        self._is_paused = False
+        self._is_renewed = False
+        self._wanted = threading.Event()  # set while the flow is ours
+        self._active = threading.Event()  # set while epochs should run: the flow is ours and not paused
         self._drained = threading.Event()  # set when the last epoch is over and no further one will run
         self._lock = threading.Lock()
         self._bookkeeping = Bookkeeping(
@@ -136,12 +158,15 @@ class FlowDriver:
 
     def take_over(self) -> None:
         """Become the only one who writes for this flow. The order is the guarantee: announce, then find, then fence."""
+        self.before_take_over()
         self._topics.prepare()
         self._bookkeeping.announce_owner(self.owner)
         ids = self._lane_ids()
         self.refresh()
         self._bookkeeping.fence(ids, {assignment.target for assignment in self._assignments})
+        self._is_renewed = False
         self._wanted.set()
+        self._settle()
 
     def confirm_owner(self) -> None:
         """Read the ledger; raises, and remembers, when the flow belongs to another mirror by now."""
@@ -153,15 +178,57 @@ class FlowDriver:
 
     def refresh(self) -> bool:
         """Look for new topics and partitions; whether there are any changes."""
+        renewed, self._is_renewed = self._is_renewed, False
         found = self._topics.find(set(self.totals.set_aside))
         changed = set(found) != set(self._assignments)
         self._assignments = found
-        return changed
+        return changed or renewed
+
+    def renew(self, settings: FlowSettings, topics: FlowTopics) -> None:
+        """Go on with other settings from the next epoch on; it is the same flow, with the same books."""
+        assert (settings.name, settings.offsets_topic, settings.ledger_topic) == (
+            self.name, self.settings.offsets_topic, self.settings.ledger_topic,
+        )  # fmt: skip
+        with self._lock:
+            self.settings, self._topics = settings, topics
+            self._is_renewed = True
+
+    @property
+    def is_renewed(self) -> bool:
+        """Whether there are new settings that the running epoch does not know of."""
+        return self._is_renewed
+
+    def pause(self) -> None:
+        """Run no further epochs until `resume`; the flow stays ours."""
+        self._is_paused = True
+        self._settle()
+
+    def resume(self) -> None:
+        """Run epochs again."""
+        self._is_paused = False
+        self._settle()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it was told to pause."""
+        return self._is_paused
 
     def stop(self) -> None:
         """Run no further epochs; `is_drained` tells when the running one is over."""
         self._drained.clear()
         self._wanted.clear()
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._wanted.is_set() and not self._is_paused:
+            self._active.set()
+        else:
+            self._active.clear()
+
+    @property
+    def lanes(self) -> Sequence[Sequence[Assignment]]:
+        """Who copies what."""
+        return self._plan.lanes
 
     @property
     def is_drained(self) -> bool:
@@ -172,20 +239,22 @@ class FlowDriver:
 
     def next_epoch(self, finished: int) -> int:
         """The epoch after the finished one; the same one again while there is nothing to do."""
-        if self._wanted.wait(_IDLE_ANSWER_SECONDS) and self._assignments:
-            return finished + 1
+        if self._active.wait(_IDLE_ANSWER_SECONDS):
+            if self._assignments:
+                return finished + 1
+            time.sleep(_IDLE_ANSWER_SECONDS)  # Spark asks again at once
         self._drained.set()  # Spark asks only when the epoch before is finished
         return finished
 
     def lane_tasks(self, epoch: int) -> Sequence[bytes]:
         """Deal the partitions to lanes, by what they had to do in the epoch before."""
-        if not self._wanted.is_set():
+        if not self._active.is_set():
             return ()
         self.confirm_owner()  # may wait, so nobody must wait for it
         with self._lock:
             count = max(1, min(self.settings.max_lanes, len(self._assignments)))
             lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
-            self._plan = _Plan(lanes, dict(self.totals.by_partition))
+            self._plan, self._lanes_begun = _Plan(lanes, dict(self.totals.by_partition)), 0
             share = self.settings.lane.with_share_of(count)
             return [self._task(epoch, number, items, share).packed() for number, items in enumerate(lanes)]
 
@@ -202,10 +271,17 @@ class FlowDriver:
         now = self.totals.by_partition
         return {where: size - before.get(where, 0) for where, size in now.items() if size > before.get(where, 0)}
 
+    def lane_began(self, epoch: int) -> None:
+        """Count the lanes that had to begin more than once."""
+        with self._lock:
+            self._lanes_begun += 1
+            self.lane_retries += self._lanes_begun > len(self._plan.lanes)
+
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """Count what a lane has committed, and say aloud what else happened."""
         with self._lock:
             self.totals.add(entry)
+            self.trouble = None
         for follower in self.followers:
             follower(entry)
         for event in entry.events:
@@ -213,7 +289,13 @@ class FlowDriver:
 
     def lane_troubled(self, trouble: str) -> None:
         """Say aloud what holds a lane up."""
+        self.trouble = Trouble(trouble)
         log.warning("%s: %s", self.name, trouble)
+
+    def failed(self, why: str) -> None:
+        """Note that all lanes have to begin again, and why."""
+        self.trouble = Trouble(why)
+        self.restarts += 1
 
     def _lane_ids(self) -> set[str]:
         """The transactional ids of all lanes that this flow has ever had, and of those that it will have now."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from uuid import UUID
 
 from heliograph.engine.closing import Closing
@@ -288,7 +289,8 @@ class LaneSession:
         """Yields the entry of the transaction that was being committed, once it is."""
         if self._closing is None or not self._closing.advance():
             return
-        entry, self._closing = self._closing.entry, None
+        entry = replace(self._closing.entry, committed_at_ms=int(time.time() * 1000))
+        self._closing = None
         for event in entry.events:
             if event.kind is EventKind.SET_ASIDE:
                 self._told[event.source] = event.reason

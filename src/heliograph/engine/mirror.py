@@ -32,16 +32,17 @@ _LONG_ENOUGH = 30.0
 _LOOK_INTERVAL = 0.1
 _PYTHON_ERROR = re.compile(r"(heliograph\.errors\.\w+|[\w.]+(Error|Exception)): ")
 _RECONSIDER_SECONDS = 10.0
+_SPARE_SLOTS = 16  # for lanes of flows that are given more of them while they run; an idle slot costs nothing
 
 
 class Mirror:
     """Runs flows until it is stopped, each in a thread and a streaming query of its own."""
 
-    def __init__(self, flows: Sequence[FlowDriver], spark_settings: Mapping[str, str], refresh_seconds: float) -> None:
+    def __init__(self, flows: Sequence[FlowDriver], spark_settings: Mapping[str, str]) -> None:
         self._flows = flows
         self._spark_settings = spark_settings
-        self._refresh_seconds = refresh_seconds
         self._formats = {flow.name: f"heliograph_{number}" for number, flow in enumerate(flows)}
+        self.slots = sum(flow.settings.max_lanes for flow in flows) + _SPARE_SLOTS
         self._control = ControlServer()
         for flow in flows:
             self._control.add_flow(flow.name, flow)
@@ -52,17 +53,14 @@ class Mirror:
         self._stopping = threading.Event()
         self._failure: HeliographError | None = None
         # Daemons, so that one that hangs cannot keep the process from ending.
-        self._threads = [
-            threading.Thread(target=self._run, args=(flow,), name=flow.name, daemon=True) for flow in flows
-        ]
+        self._threads = {flow.name: self._thread(flow) for flow in flows}
 
     def start(self) -> None:
         """Begin to mirror, each flow on its own. Flows are taken over while Spark starts."""
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.start()
-        lanes = sum(flow.settings.max_lanes for flow in self._flows)
         try:
-            self._spark = start_session(lanes, self._spark_settings, self._folder / "spark.log")
+            self._spark = start_session(self.slots, self._spark_settings, self._folder / "spark.log")
             # One registration for each flow: Spark changes a registered source's environment while it starts a query,
             # and two queries that share it can garble each other's tasks.
             for format_name in self._formats.values():
@@ -76,7 +74,28 @@ class Mirror:
     @property
     def is_running(self) -> bool:
         """Whether a flow is still at work or will try again."""
-        return any(thread.is_alive() for thread in self._threads)
+        return any(thread.is_alive() for thread in self._threads.values())
+
+    def is_alive(self, flow: FlowDriver) -> bool:
+        """Whether a flow is still at work or will try again."""
+        return self._threads[flow.name].is_alive()
+
+    def pause(self, flow: FlowDriver) -> None:
+        """Let the lanes of a flow commit what they have, and start no further ones until it is resumed."""
+        flow.pause()
+        self._control.end_epoch(flow.name)
+
+    def restart(self, flow: FlowDriver) -> None:
+        """Let a flow begin from scratch: commit, take over again, plan again; also one that had ended for good."""
+        flow.stop()
+        self._control.end_epoch(flow.name)
+        if not self.is_alive(flow) and not self._stopping.is_set():
+            flow.was_taken_over = False
+            self._threads[flow.name] = self._thread(flow)
+            self._threads[flow.name].start()
+
+    def _thread(self, flow: FlowDriver) -> threading.Thread:
+        return threading.Thread(target=self._run, args=(flow,), name=flow.name, daemon=True)
 
     @property
     def failure(self) -> HeliographError | None:
@@ -90,7 +109,7 @@ class Mirror:
             flow.stop()
             self._control.end_epoch(flow.name)
         deadline = time.monotonic() + timeout
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.join(max(0.0, deadline - time.monotonic()))
         drained = not self.is_running
         self._control.close()
@@ -115,15 +134,19 @@ class Mirror:
                 except (ClusterError, PySparkException, Py4JError, OSError) as error:
                     self._give_up_if_hopeless(flow, error)
                     pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_ENOUGH else min(pause * 2, _LONGEST_PAUSE)
+                    flow.failed(_first_line(error))
                     log.error("%s: %s; starting again in %.1f s", flow.name, _first_line(error), pause)
                     self._stopping.wait(pause)
         except HeliographError as error:
             log.error("%s: %s", flow.name, error)
             self._failure = error
+            flow.failed(str(error))
             flow.stop()  # also what is done beside the lanes
         except Exception as error:  # a thread has nobody to raise to: the process ends with this failure
             log.exception("%s: unexpected failure", flow.name)
             self._failure = EngineFailed(f"{flow.name}: {error!r}")
+            flow.failed(repr(error))
+            flow.stop()
 
     def _give_up_if_hopeless(self, flow: FlowDriver, error: Exception) -> None:
         if isinstance(error, TakenOver):
@@ -143,7 +166,7 @@ class Mirror:
         return rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop").start()
 
     def _follow(self, flow: FlowDriver, query: StreamingQuery) -> None:
-        refresh, reconsider = Due(self._refresh_seconds), Due(_RECONSIDER_SECONDS)
+        refresh, reconsider = Due(flow.settings.refresh_seconds), Due(_RECONSIDER_SECONDS)
         try:
             while query.isActive and not flow.is_drained:
                 time.sleep(_LOOK_INTERVAL)
@@ -151,7 +174,10 @@ class Mirror:
                     continue
                 if flow.was_taken_over:  # which an idle lane would not notice
                     raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
-                if (refresh.is_due() and flow.refresh()) or (reconsider.is_due() and flow.wants_new_plan()):
+                if flow.is_renewed:
+                    refresh = Due(flow.settings.refresh_seconds)
+                is_changed = (flow.is_renewed or refresh.is_due()) and flow.refresh()
+                if is_changed or (reconsider.is_due() and flow.wants_new_plan()):
                     self._control.end_epoch(flow.name)
             failure = query.exception()
             if failure is not None:

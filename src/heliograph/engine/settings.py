@@ -8,6 +8,7 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST
 
+NEVER = 1e9  # seconds
 _SMALLEST_FETCH = 64 * 1024
 
 
@@ -45,5 +46,6 @@ class FlowSettings:
     ledger_topic: str
     opposite_ledger: str = ""
     max_lanes: int = 1
+    refresh_seconds: float = NEVER  # between two looks for new topics and partitions
     epoch_seconds: float = 600.0  # between two epochs nothing flows for a moment, so they are long
     lane: LaneSettings = field(default_factory=LaneSettings)

@@ -39,7 +39,7 @@ def decode_entry(value: bytes) -> LedgerEntry | None:
         fields["producerId"],
         fields["writtenAt"],
         tuple(_decode_progress(progress) for progress in fields["partitions"]),
-        tuple(_decode_event(event) for event in fields.get("events", ())),
+        tuple(_decode_event(event, fields["writtenAt"]) for event in fields.get("events", ())),
     )
 
 
@@ -118,6 +118,6 @@ def _encode_event(event: Event) -> dict[str, Any]:
     }
 
 
-def _decode_event(fields: dict[str, Any]) -> Event:
+def _decode_event(fields: dict[str, Any], at_ms: int) -> Event:
     source = TopicPartition(fields["topic"], fields["partition"])
-    return Event(EventKind(fields["kind"]), source, fields["from"], fields["to"], fields["reason"])
+    return Event(EventKind(fields["kind"]), source, fields["from"], fields["to"], fields["reason"], at_ms)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from heliograph.errors import BrokerRefused, MalformedRecord
@@ -40,12 +41,16 @@ def _is_newer(item: Checkpoint, before: Checkpoint | None) -> bool:
 class Checkpoints(Closeable):
     """Writes the checkpoints of one flow to its target."""
 
-    def __init__(self, offsets: GroupOffsets) -> None:
+    def __init__(
+        self, offsets: GroupOffsets, on_written: Callable[[Sequence[Checkpoint], float], None] = lambda *_: None
+    ) -> None:
+        """`on_written` is told what was written, and how many milliseconds that took."""
         flow = offsets.flow
         name = flow.replication_policy.checkpoints_topic(flow.source.alias)
-        self._topic = CompactedTopic(flow, flow.target, name, "checkpoints")
+        self._topic = CompactedTopic(flow, flow.target, name, "checkpoints.topic.replication.factor")
         self._flow = flow.name
         self._offsets = offsets
+        self._on_written = on_written
         self._written: dict[tuple[str, TopicPartition], Checkpoint] | None = None
 
     def run(self) -> str:
@@ -54,7 +59,9 @@ class Checkpoints(Closeable):
             self._written = self._earlier()
         found = self._offsets.read()
         new = newer_checkpoints(found, self._written)
+        began = time.monotonic()
         self._topic.append(new)
+        self._on_written(new, (time.monotonic() - began) * 1000)
         self._written |= {(item.group, item.target): item for item in new}
         return f"{len(found.committed)} groups, {len(new)} written"
 

@@ -35,9 +35,9 @@ class Keyed(Protocol):
 class CompactedTopic(Closeable):
     """Is created before it is first used; what is appended is acknowledged by all replicas in sync."""
 
-    def __init__(self, flow: FlowConfig, cluster: ClusterConfig, name: str, kind: str) -> None:
-        """`kind` is what the setting of its replication factor begins with, such as `checkpoints`."""
-        copies = flow.number(f"{kind}.topic.replication.factor")
+    def __init__(self, flow: FlowConfig, cluster: ClusterConfig, name: str, copies_setting: str) -> None:
+        """`copies_setting` names the setting of its replication factor."""
+        copies = flow.number(copies_setting)
         self._cluster = cluster
         self._where = TopicPartition(name, 0)
         self._topic = NewTopic(name, 1, copies, {"cleanup.policy": "compact"})

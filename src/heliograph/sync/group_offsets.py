@@ -41,6 +41,7 @@ class GroupOffsets:
         self._target = access_for(flow.target, "admin")
         self._translator = Translator(flow, opposite)
         self._names: list[str] | None = None
+        self.group_count = 0  # followed, when last looked
         refresh = flow.number("refresh.groups.interval.seconds")
         self._refresh = Due(refresh) if refresh > 0 and flow.get("refresh.groups.enabled") is True else None
         self._lock = threading.Lock()
@@ -50,6 +51,7 @@ class GroupOffsets:
         with self._lock:
             with Groups(self._source) as groups:
                 committed = groups.committed(self._followed(groups))
+            self.group_count = len(committed)
             with Admin(self._source) as source, Admin(self._target) as target:
                 # After the commits: so that what these have consumed is in the ledger as far as it is mirrored.
                 self._translator.read(source, target)

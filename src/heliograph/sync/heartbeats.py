@@ -16,7 +16,7 @@ class Heartbeats(Closeable):
     def __init__(self, flow: FlowConfig) -> None:
         self._aliases = flow.source.alias, flow.target.alias
         name = flow.replication_policy.heartbeats_topic()
-        self._topic = CompactedTopic(flow, flow.target, name, "heartbeats")
+        self._topic = CompactedTopic(flow, flow.target, name, "heartbeats.topic.replication.factor")
 
     def run(self) -> str:
         """Write one."""

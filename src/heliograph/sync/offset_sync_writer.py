@@ -22,7 +22,7 @@ class OffsetSyncWriter(Closeable):
         is_on_source = flow.get("offset-syncs.topic.location") == "source"
         cluster, other = (flow.source, flow.target) if is_on_source else (flow.target, flow.source)
         name = flow.replication_policy.offset_syncs_topic(other.alias)
-        self._topic = CompactedTopic(flow, cluster, name, "offset-syncs")
+        self._topic = CompactedTopic(flow, cluster, name, "offset-syncs.topic.replication.factor")
         self._emitter = OffsetSyncEmitter(flow.number("offset.lag.max"))
         self._unwritten: dict[TopicPartition, OffsetSync] = {}
         self._lock = threading.Lock()

@@ -1,0 +1,80 @@
+"""Looks every few seconds how far each partition of a flow is behind its source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from heliograph.control.ages import first_ages
+from heliograph.control.chores import Chore
+from heliograph.engine.flow import FlowDriver
+from heliograph.kafka import reading
+from heliograph.kafka.fetching import READ_COMMITTED
+from heliograph.kafka.network import opened
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.model import TopicPartition
+
+_INTERVAL = 5.0
+_ASKED_FOR_AGE = 200  # partitions whose first waiting record is looked at; the others are as old as the oldest of these
+
+
+@dataclass(frozen=True)
+class PartitionLag:
+    """How far a partition is behind: offsets that are still to be mirrored, and for how long the first has waited."""
+
+    position: int
+    end: int
+    records: int
+    seconds: float
+
+
+class LagWatch:
+    """What was seen last. While the source cannot be asked, what is behind gets older, and nothing looks healthy."""
+
+    def __init__(self, flow: FlowDriver) -> None:
+        self._flow = flow
+        self._lags: Mapping[TopicPartition, PartitionLag] = {}
+        self._looked_at = time.monotonic()
+
+    def chore(self) -> Chore:
+        """The looking as periodic work."""
+        return Chore("lag", _INTERVAL, self.look)
+
+    def lags(self) -> dict[TopicPartition, PartitionLag]:
+        """The lag of every source partition, as old as it must be by now."""
+        stale = self.seconds_since_look()
+        extra = stale if stale > 2 * _INTERVAL else 0.0
+        return {
+            where: PartitionLag(lag.position, lag.end, lag.records, lag.seconds + extra)
+            for where, lag in self._lags.items()
+        }
+
+    def seconds_since_look(self) -> float:
+        """How old the answer is."""
+        return time.monotonic() - self._looked_at
+
+    def look(self) -> str:
+        """Ask the source where its partitions end, and how old the first records are that wait."""
+        began, now_ms = time.monotonic(), int(time.time() * 1000)
+        partitions = [assignment.source for assignment in self._flow.assignments]
+        if not partitions:
+            self._looked_at = began
+            return "nothing is mirrored"
+        done = self._flow.mirrored_offsets()
+        with opened(self._flow.settings.source, {where.topic for where in partitions}) as (loop, network):
+            ends = reading.list_many(network, dict.fromkeys(partitions, LATEST), READ_COMMITTED)
+            suspects = [where for where in partitions if done.get(where, -1) + 1 < ends[where]]
+            firsts = reading.list_many(network, dict.fromkeys(suspects, EARLIEST), READ_COMMITTED)
+            nexts = {where: max(done.get(where, -1) + 1, firsts.get(where, 0)) for where in suspects}
+            behind = sorted((where for where in suspects if nexts[where] < ends[where]), key=nexts.__getitem__)
+            ages = first_ages(loop, network, {where: nexts[where] for where in behind[:_ASKED_FOR_AGE]}, ends, now_ms)
+        oldest = max(ages.values(), default=0.0)
+        self._lags = {
+            where: PartitionLag(done.get(where, -1), ends[where], ends[where] - nexts[where], ages.get(where, oldest))
+            if where in nexts and nexts[where] < ends[where]
+            else PartitionLag(done.get(where, -1), ends[where], 0, 0.0)
+            for where in partitions
+        }
+        self._looked_at = began
+        return f"{len(behind)} of {len(partitions)} partitions behind"
