@@ -41,12 +41,13 @@ class LagWatch:
         """The looking as periodic work."""
         return Chore("lag", _INTERVAL, self.look)
 
-    def lags(self) -> dict[TopicPartition, PartitionLag]:
+    def lags(self) -> Mapping[TopicPartition, PartitionLag]:
         """The lag of every source partition, as old as it must be by now."""
         stale = self.seconds_since_look()
-        extra = stale if stale > 2 * _INTERVAL else 0.0
+        if stale <= 2 * _INTERVAL:
+            return self._lags
         return {
-            where: PartitionLag(lag.position, lag.end, lag.records, lag.seconds + extra)
+            where: PartitionLag(lag.position, lag.end, lag.records, lag.seconds + stale)
             for where, lag in self._lags.items()
         }
 

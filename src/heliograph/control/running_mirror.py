@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterator, Sequence
 
 from heliograph.config.flow import FlowConfig
@@ -30,6 +31,7 @@ class RunningMirror:
         """Make all flows; connects to nothing yet."""
         _check_progress_groups(config)
         self.config = config
+        self.started_at_ms = int(time.time() * 1000)
         self.flows = {flow.name: RunningFlow(config, flow) for flow in config.flows}
         self._mirror: Mirror | None = None
         self._changes: dict[str, Changes] = {}
