@@ -12,7 +12,9 @@ import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.mirror import Mirror
+from heliograph.engine.settings import FlowSettings
 from heliograph.errors import BrokerUnavailable
+from heliograph.kafka.access import Access
 from heliograph.kafka.topics import NewTopic
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
@@ -138,6 +140,11 @@ class _OutOfReach:
 
     name = "hub->far"
     was_taken_over = False
+    settings = FlowSettings("hub->far", Access("hub", []), Access("far", []), "offsets", "ledger")
+
+    def __init__(self) -> None:
+        self.failures: list[str] = []
+        self.failed = self.failures.append
 
     def take_over(self) -> None:
         raise BrokerUnavailable("nobody answers")
@@ -154,6 +161,7 @@ def test_pauses_between_attempts_grow_up_to_a_limit(tmp_path: Path, monkeypatch:
         mirror._run(flow)
     finally:
         mirror._control.close()
+    assert flow.failures == ["nobody answers"] * len(hurry.waits)
     assert hurry.waits == [1, 2, 4, 8, *[_LONGEST_PAUSE] * 4]
 
 

@@ -87,8 +87,9 @@ class RunningFlow:
 
     def start_chores(self) -> None:
         """Begin what is done beside copying."""
-        self._is_started = True
-        self._chores.start()
+        with self._lock:
+            self._is_started = True
+            self._chores.start()
 
     def begin_stop(self) -> None:
         """Begin no new round of any chore."""
@@ -110,8 +111,8 @@ class RunningFlow:
     def renew_chores(self, config: MirrorConfig) -> None:
         """Stop all chores, and begin them from scratch."""
         with self._lock:
-            self._chores.begin_stop()
-            self._chores.stop()
+            if self._is_started:
+                self._chores.stop()
             self.groups = GroupOffsets(self.config, config.opposite_of(self.config))
             self._chores = self._make_chores(config)
             if self._is_started:
