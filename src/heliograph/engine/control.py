@@ -66,6 +66,7 @@ class ControlServer:
         self._lanes: dict[str, set[Connection]] = {}
         self._planned: dict[str, int] = {}
         self._ended: dict[str, int] = {}
+        self._is_closed = False
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
@@ -85,6 +86,7 @@ class ControlServer:
         """Stop listening; lanes notice and end."""
         self._listener.close()
         with self._lock:
+            self._is_closed = True
             for lanes in self._lanes.values():
                 for lane in lanes:
                     _hang_up(lane)
@@ -114,6 +116,8 @@ class ControlServer:
 
     def _follow(self, connection: Connection, flow_name: str, flow: FlowControl, epoch: int) -> None:
         with self._lock:
+            if self._is_closed:  # it had called, but was not known yet
+                return
             self._lanes.setdefault(flow_name, set()).add(connection)
             if epoch <= self._ended.get(flow_name, 0):
                 connection.send("end")
