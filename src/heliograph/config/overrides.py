@@ -34,6 +34,7 @@ _BY_FILE_ONLY: Final = {
     "offset-syncs.topic.location": "decides where offset syncs are kept",
     "progress.group.id": "is the name of a group that other flows may have",
 }
+_NAMES_CODE: Final = (".class", ".classes", ".reporters")
 _REFERENCE: Final = "${"
 
 
@@ -57,7 +58,7 @@ def refusal(name: str, value: str | None) -> str:
     option = _option(name)
     if option is None:
         return "is not a setting that can be changed while a flow runs: change the file and restart"
-    if option.kind is Kind.CLASS:
+    if option.kind is Kind.CLASS or option.name.endswith(_NAMES_CODE):
         return "names code to run: change the file and restart"
     if option.secret or option.name in options.SECURITY_NAMES or option.name == "bootstrap.servers":
         return "decides how clusters are reached: change the file and restart"
