@@ -29,7 +29,8 @@ def test_what_may_be_changed(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["enabled", "source.cluster.alias", "replication.policy.class", "topic.filter.class",
-     "replication.policy.separator", "source.cluster.bootstrap.servers", "source.consumer.bootstrap.servers", "consumer.sasl.jaas.config",
+     "replication.policy.separator", "source.cluster.bootstrap.servers", "source.consumer.bootstrap.servers",
+     "consumer.sasl.jaas.config",
      "source.cluster.sasl.login.callback.handler.class", "target.producer.ssl.keystore.location",
      "target.producer.interceptor.classes", "producer.override.ssl.key.password", "security.protocol",
      "config.providers", "offset.storage.topic", "listeners", "rest.token.me", "spark.master", "no.such.key",

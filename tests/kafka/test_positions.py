@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.errors import MalformedRecord
 from heliograph.kafka import positions
 from heliograph.model import Position, TopicPartition
 
@@ -95,3 +96,9 @@ def test_later_records_replace_earlier_ones_and_deletions_remove_them() -> None:
 def test_the_partition_is_that_of_javas_murmur2(key: bytes, java_hash: int) -> None:
     for count in (1, 25, 50):
         assert positions.partition_for(key, count) == (java_hash & 0x7FFFFFFF) % count
+
+
+@pytest.mark.parametrize("value", [b"no json", b"[1]", b'{"offset":"far"}', b'{"offset":null}', b'{"place":1}', b"7"])
+def test_a_position_that_cannot_be_read_is_an_error_and_not_a_start_from_the_beginning(value: bytes) -> None:
+    with pytest.raises(MalformedRecord, match="a position is not what it should be"):
+        positions.decode_value(value)

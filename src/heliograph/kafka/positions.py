@@ -7,6 +7,7 @@ from typing import Any
 
 from kafka.partitioner.default import murmur2
 
+from heliograph.errors import MalformedRecord
 from heliograph.model import Position, TopicPartition
 
 _CONNECTOR = "MirrorSourceConnector"
@@ -45,15 +46,18 @@ def decode_value(value: bytes | None) -> Position | None:
     """A position that we or MirrorMaker 2 wrote; None for a deleted one."""
     if not value:
         return None
-    fields = json.loads(value)
-    if not fields:
-        return None
-    return Position(
-        int(fields["offset"]),
-        int(fields.get("targetOffset", -1)),
-        str(fields.get("topicId", "")),
-        int(fields.get("leaderEpoch", -1)),
-    )
+    try:
+        fields = json.loads(value)
+        if not fields:
+            return None
+        return Position(
+            int(fields["offset"]),
+            int(fields.get("targetOffset", -1)),
+            str(fields.get("topicId", "")),
+            int(fields.get("leaderEpoch", -1)),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise MalformedRecord(f"a position is not what it should be: {value[:200]!r}") from error
 
 
 def apply(known: dict[TopicPartition, Position], cluster: str, key: bytes | None, value: bytes | None) -> None:
