@@ -1,0 +1,1 @@
+"""Our own API, asked over real sockets about a real mirror."""
