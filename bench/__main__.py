@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeg] [--rounds 3] [--write]."""
+"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdegh] [--rounds 3] [--write]."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from bench.group_sync import TOPICS as SYNCED_TOPICS
 from bench.group_sync import group_sync
 from bench.latency import PARTITIONS, latency
 from bench.measure import CatchUp, Latency, catch_up, log_gigabytes
+from bench.questions import questions
 from bench.rivals import Heliograph, RealMirrorMaker2, Rival
 from bench.topics import ManyTopics, many_topics
 from bench.workloads import CATCH_UP, PLAIN, TINY, Workload
@@ -149,6 +150,14 @@ class Bench:
         self.notes.append(f"(g) {result}")
         self.console.print(self.notes[-1])
 
+    def questions(self, seconds: float) -> None:
+        """Workload h: what it costs to be asked all the time."""
+        with self._clusters() as (source, target):
+            properties = settings.heliograph(settings.common(source, target, "asked-.*", 2))
+            result = questions(properties, Path(tempfile.mkdtemp(dir=self.folder)), source, target, seconds)
+        self.notes.append(f"(h) {result}")
+        self.console.print(self.notes[-1])
+
     def _catch_up_once(self, workload: Workload, name: str, lanes: int, exactly_once: bool = True) -> CatchUp:
         with self._clusters() as (source, target):
             workload.prepare(source, self.folder)
@@ -244,8 +253,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
     parser.add_argument(
         "--workloads",
-        default="abcdeg",
-        help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync",
+        default="abcdegh",
+        help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync, h questions over REST",
     )
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
     parser.add_argument(
@@ -271,6 +280,8 @@ def main() -> None:
             bench.latency(arguments.seconds)
         if "g" in arguments.workloads:
             bench.group_sync()
+        if "h" in arguments.workloads:
+            bench.questions(arguments.seconds)
         if arguments.variants:
             bench.variants(CATCH_UP)
     console.print(_table(bench.rows))

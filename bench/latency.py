@@ -30,31 +30,38 @@ def latency(
     results = {}
     with rival:
         view = TargetView(target, remote)
-        _write(loop, network, topic, 50, 1)
-        _await_flow(view, loop, network, topic)
-        _write(loop, network, topic, max(rates), _WARM_UP_SECONDS)
+        write(loop, network, topic, 50, 1)
+        await_flow(view, loop, network, topic)
+        write(loop, network, topic, max(rates), _WARM_UP_SECONDS)
         for rate in rates:
-            consumer = LatencyConsumer(target, remote, PARTITIONS)
-            consumer.start()
-            time.sleep(1)
-            _write(loop, network, topic, rate, seconds)
-            time.sleep(2)
-            ages = sorted(consumer.stop())
-            results[rate] = Latency(statistics.median(ages), ages[int(len(ages) * 0.99)], len(ages))
+            results[rate] = measured(loop, network, target, topic, rate, seconds)
         view.close()
     loop.close()
     return results
 
 
-def _await_flow(view: TargetView, loop: Loop, network: Network, topic: str) -> None:
+def measured(loop: Loop, network: Network, target: EmbeddedCluster, topic: str, rate: int, seconds: float) -> Latency:
+    """The latency of a mirror that runs, at one rate."""
+    consumer = LatencyConsumer(target, f"primary.{topic}", PARTITIONS)
+    consumer.start()
+    time.sleep(1)
+    write(loop, network, topic, rate, seconds)
+    time.sleep(2)
+    ages = sorted(consumer.stop())
+    return Latency(statistics.median(ages), ages[int(len(ages) * 0.99)], len(ages))
+
+
+def await_flow(view: TargetView, loop: Loop, network: Network, topic: str) -> None:
+    """Wait until a mirror has copied something."""
     deadline = time.monotonic() + 120
     while not view.committed():
-        _write(loop, network, topic, 10, 0.5)
+        write(loop, network, topic, 10, 0.5)
         if time.monotonic() > deadline:
             raise TimeoutError("nothing arrives")
 
 
-def _write(loop: Loop, network: Network, topic: str, rate: int, seconds: float) -> None:
+def write(loop: Loop, network: Network, topic: str, rate: int, seconds: float) -> None:
+    """Records that carry their birth time, so many a second."""
     began = time.monotonic()
     for number in range(int(rate * seconds)):
         pause = began + number / rate - time.monotonic()

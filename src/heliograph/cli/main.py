@@ -12,9 +12,11 @@ from heliograph.cli import config, offsets, output
 from heliograph.cli.bench import bench
 from heliograph.cli.check import check
 from heliograph.cli.demo import demo
+from heliograph.cli.monitor import monitor
 from heliograph.cli.plan import plan
 from heliograph.cli.run import run
 from heliograph.cli.status import lag, status
+from heliograph.cli.token import token
 from heliograph.errors import HeliographError
 
 app = typer.Typer(
@@ -29,6 +31,8 @@ app.command()(status)
 app.command()(lag)
 app.command()(plan)
 app.command()(check)
+app.command()(monitor)
+app.command()(token)
 app.add_typer(offsets.app)
 app.add_typer(config.app)
 

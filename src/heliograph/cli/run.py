@@ -11,6 +11,8 @@ from heliograph.cli.config import ClustersOption, FileArgument, MoreClusters
 
 if TYPE_CHECKING:
     from heliograph.config.mirror_config import MirrorConfig
+    from heliograph.control.rest.server import RestServer
+    from heliograph.control.running_mirror import RunningMirror
 
 
 def run(
@@ -18,6 +20,10 @@ def run(
     more: MoreClusters = None,
     clusters: ClustersOption = None,
     json_log: Annotated[bool, typer.Option("--json-log", help="Write log lines as JSON.")] = False,
+    rest: Annotated[
+        bool,
+        typer.Option("--rest", help="Serve REST, metrics and the web page, at `listeners` or http://127.0.0.1:8083."),
+    ] = False,
     once: Annotated[
         bool, typer.Option("--once", help="Do not start again after a crash: something else takes care of that.")
     ] = False,
@@ -27,6 +33,7 @@ def run(
     \b
     heliograph run mm2.properties
     heliograph run mm2.properties --clusters dr
+    heliograph run mm2.properties --rest
     """
     from heliograph.cli.logs import configure_logs
     from heliograph.config.mirror_config import load
@@ -39,13 +46,24 @@ def run(
     config = load(file, clusters=targets)
     if not once:
         _show_warnings(config)
-        options = ["--json-log"] if json_log else []
+        options = [*(["--json-log"] if json_log else []), *(["--rest"] if rest else [])]
         chosen = ["--clusters", *targets] if targets else []
         raise typer.Exit(Supervisor(supervised_command(["run", str(file), "--once", *options, *chosen])).run())
     from heliograph.control.lifecycle import run_until_signalled
     from heliograph.control.running_mirror import RunningMirror
 
-    run_until_signalled(RunningMirror(config), watch_lifeline())
+    mirror = RunningMirror(config)
+    run_until_signalled(mirror, _server(mirror, rest), watch_lifeline())
+
+
+def _server(mirror: RunningMirror, is_asked_for: bool) -> RestServer | None:
+    from heliograph.config.rest_check import is_rest_wanted
+
+    if not (is_asked_for or is_rest_wanted(mirror.config.settings)):
+        return None
+    from heliograph.control.rest.server import RestServer
+
+    return RestServer(mirror)
 
 
 def _show_warnings(config: MirrorConfig) -> None:

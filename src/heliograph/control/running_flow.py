@@ -176,6 +176,8 @@ class RunningFlow:
             return FlowHealth.STARTING
         if self.states[Connector.SOURCE] is not RunState.RUNNING:
             return FlowHealth(self.states[Connector.SOURCE].value.lower())
+        if driver.assignments and not driver.lanes:
+            return FlowHealth.STARTING
         if self._is_stalled(driver):
             return FlowHealth.STALLED
         if driver.totals.set_aside or any(report.failure for report in self.reports()):

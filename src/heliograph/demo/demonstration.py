@@ -16,15 +16,17 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from heliograph.config.mirror_config import load
+from heliograph.control.rest.server import RestServer
 from heliograph.control.running_mirror import RunningMirror
 from heliograph.demo.orders import TOPICS
 from heliograph.demo.producer import OrderProducer
+from heliograph.demo.reader import OrderReader
 from heliograph.demo.view import DemoView, TopicState
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.jars import fetch_jars, kafka_version
 from heliograph.engine.class_archive import is_ready
 from heliograph.engine.flow import FlowDriver
-from heliograph.errors import BrokerUnavailable
+from heliograph.errors import BrokerUnavailable, StartError
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
 from heliograph.recovery.comparison import Comparison, compare
@@ -36,13 +38,23 @@ backup.bootstrap.servers = {backup}
 
 primary->backup.enabled = true
 primary->backup.topics = orders, payments
-emit.heartbeats.enabled = false
+sync.group.offsets.enabled = true
+sync.group.offsets.interval.seconds = 2
+emit.checkpoints.interval.seconds = 5
+refresh.groups.interval.seconds = 5
+tasks.max = 2
 
+# one broker each, so one copy of everything
 replication.factor = 1
 offset.storage.replication.factor = 1
+config.storage.replication.factor = 1
 ledger.topic.replication.factor = 1
-tasks.max = 2
+heartbeats.topic.replication.factor = 1
+checkpoints.topic.replication.factor = 1
+offset-syncs.topic.replication.factor = 1
 """
+_LISTENER = "http://127.0.0.1:8083"
+_ANY_PORT = "http://127.0.0.1:0"
 _CATCH_UP_SECONDS = 60
 
 
@@ -119,26 +131,34 @@ class Demonstration:
 
     def _mirror(self, running: RunningMirror, flow: FlowDriver, clusters: list[EmbeddedCluster], folder: Path) -> None:
         producer = OrderProducer(flow.settings.source, self._orders_per_second)
+        reader = OrderReader(flow.settings.source)
+        server = _serve(running)
+        page = f"{server.addresses[0]}/ui/"
+        self._console.print(f"web page, REST and metrics: {page}")
         addresses = {cluster.alias: cluster.bootstrap_servers for cluster in clusters}
-        view = DemoView(addresses, str(folder))
+        view = DemoView(page, addresses, str(folder))
         first_use = "" if is_ready() else " (first use: preparing it for quick starts takes half a minute more)"
         self._console.print(f"starting the mirror on Spark{first_use} …")
         running.start()
         try:
             producer.start()
+            reader.start()
             with Live(console=self._console, auto_refresh=False, transient=False) as live:
-                self._watch(flow, view, live, self._is_over(producer))
+                self._watch(flow, view, live, self._is_over(producer, reader))
                 producer.stop()
+                reader.stop()
                 self._watch(flow, view, live, self._has_caught_up())
         finally:
             running.stop()
+            server.stop()
 
-    def _is_over(self, producer: OrderProducer) -> Callable[[list[TopicState]], bool]:
+    def _is_over(self, producer: OrderProducer, reader: OrderReader) -> Callable[[list[TopicState]], bool]:
         deadline = None if self._seconds is None else time.monotonic() + self._seconds
 
         def is_over(_: list[TopicState]) -> bool:
-            if producer.failure is not None:
-                raise producer.failure
+            for failure in (producer.failure, reader.failure):
+                if failure is not None:
+                    raise failure
             return self._interrupted or (deadline is not None and time.monotonic() >= deadline)
 
         return is_over
@@ -183,3 +203,14 @@ class Demonstration:
                 flow.settings.source, flow.settings.target, flow.assignments,
                 lambda done: progress.update(task, completed=done),
             )  # fmt: skip
+
+
+def _serve(running: RunningMirror) -> RestServer:
+    """The port that people know from Kafka Connect, or any other one where that is taken."""
+    server = RestServer(running, [_LISTENER])
+    try:
+        server.start()
+    except StartError:
+        server = RestServer(running, [_ANY_PORT])
+        server.start()
+    return server

@@ -48,7 +48,8 @@ class Rate:
 class DemoView:
     """Draws the state of the demo."""
 
-    def __init__(self, addresses: Mapping[str, str], folder: str) -> None:
+    def __init__(self, page: str, addresses: Mapping[str, str], folder: str) -> None:
+        self._page = page
         self._addresses = addresses
         self._folder = folder
         self._rates: dict[str, Rate] = {}
@@ -66,6 +67,7 @@ class DemoView:
         state = f"latency {latency_ms} ms" if is_flowing else "the mirror is starting (Spark takes a few seconds)"
         elapsed = time.monotonic() - self._began
         addresses = "   ".join(f"{alias} {address}" for alias, address in self._addresses.items())
+        page = Text.assemble("web page: ", (self._page, f"bold link {self._page}"))
         footer = Text(f"{addresses}\nfiles and logs: {self._folder}\nCtrl-C ends everything", style="dim")
         title = f"Heliograph demo · primary → backup · {elapsed:.0f} s · {state}"
-        return Panel(Group(table, Text(), footer), title=title, title_align="left")
+        return Panel(Group(table, Text(), page, footer), title=title, title_align="left")

@@ -7,6 +7,7 @@ from typing import Final
 from heliograph.config.option import Effect, Family, Kind, Option, Scope
 
 _ADVERTISED = "there is one REST server, on the driver; clients reach it at the address in `listeners`"
+_ROLES = ("none", "viewer", "operator", "admin")
 
 _ADDRESS = r"(?i:https?)://(\[[0-9A-Fa-f:.%]+\]|[^\s/:\[\]]*):[0-9]{1,5}"
 _EXAMPLE = "http://127.0.0.1:8083"
@@ -16,7 +17,8 @@ OPTIONS: Final = (
         "listeners",
         Kind.LIST,
         ("http://127.0.0.1:8083",),
-        "Addresses of the REST server, as `http://host:port` or `https://host:port`.",
+        "Addresses of the REST server, as `http://host:port` or `https://host:port`; it is started if this is set. "
+        "Addresses that other machines can reach take https and callers that say who they are.",
         Scope.REST,
         mm2_default="http://:8083",
         pattern=_ADDRESS,
@@ -35,10 +37,9 @@ OPTIONS: Final = (
         "rest.advertised.host.name",
         Kind.STRING,
         None,
-        "Host under which other workers would reach this one.",
+        "Name under which clients reach the server, through a proxy for example: requests for it are answered on "
+        "loopback addresses too.",
         Scope.REST,
-        effect=Effect.NONE,
-        note=_ADVERTISED,
     ),
     Option(
         "rest.advertised.port",
@@ -65,7 +66,7 @@ OPTIONS: Final = (
         "access.control.allow.origin",
         Kind.STRING,
         "",
-        "Origins that browsers may call the REST server from; empty: only its own page.",
+        "Origins whose pages browsers let call the REST server, with `*` for any text; empty: only its own page.",
         Scope.REST,
     ),
     Option(
@@ -79,7 +80,33 @@ OPTIONS: Final = (
         "response.http.headers.config",
         Kind.STRING,
         "",
-        "Headers added to each response, as `add name: value` items.",
+        "Headers of each response, as a list of `set name: value` and `add name: value`; with `setDate` and `addDate` "
+        "the value is the time from now in milliseconds.",
+        Scope.REST,
+    ),
+    Option(
+        "rest.anonymous.role",
+        Kind.STRING,
+        None,
+        "What callers may do who do not say who they are: `none`, `viewer`, `operator` or `admin`. Unset: `admin`, as "
+        "long as all addresses are loopback and there is no token, user or certificate; else `none`.",
+        Scope.REST,
+        choices=_ROLES,
+    ),
+    Option(
+        "metrics.partitions.max",
+        Kind.INT,
+        1000,
+        "So many partitions of a flow have metrics of their own, those furthest behind first; the rest is counted in "
+        "the flow's.",
+        Scope.REST,
+        minimum=0,
+    ),
+    Option(
+        "rest.audit.file",
+        Kind.STRING,
+        None,
+        "File to which a line is added for every change over REST and every refusal; the log has them in any case.",
         Scope.REST,
     ),
     Option(
@@ -95,5 +122,26 @@ OPTIONS: Final = (
 
 FAMILIES: Final = (
     Family("listeners.https.", "TLS settings of the REST server: the `ssl.*` keys.", Scope.REST),
-    Family("admin.listeners.https.", "TLS settings of the /admin endpoints.", Scope.REST),
+    Family(
+        "admin.listeners.https.", "TLS settings of `admin.listeners`; without any, those of `listeners`.", Scope.REST
+    ),
+    Family(
+        "rest.token.",
+        "A caller with a bearer token: `rest.token.NAME = ROLE:sha256:HEX`. `heliograph token NAME --role ROLE` makes "
+        "the token and the line.",
+        Scope.REST,
+    ),
+    Family(
+        "rest.user.",
+        "A caller with a password: `rest.user.NAME = ROLE:scrypt:…`. `heliograph token NAME --role ROLE --password` "
+        "makes the line.",
+        Scope.REST,
+    ),
+    Family(
+        "rest.certificate.",
+        "A caller with a client certificate: `rest.certificate.NAME = ROLE:SUBJECT`, such as "
+        "`operator:CN=alice,O=Example`, or `*` for every certificate that the truststore vouches for; takes "
+        "`listeners.https.ssl.client.auth`.",
+        Scope.REST,
+    ),
 )

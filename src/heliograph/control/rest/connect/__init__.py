@@ -1,0 +1,1 @@
+"""Kafka Connect's REST, for the connectors that MirrorMaker 2 would run: one file for each noun."""

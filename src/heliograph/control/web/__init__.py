@@ -1,0 +1,1 @@
+"""The web page: plain files, served by the process that mirrors."""
