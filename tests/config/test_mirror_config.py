@@ -189,9 +189,9 @@ def test_spark_and_free_keys_are_passed_on(load_text: Load) -> None:
 
 
 def test_keys_of_the_file_itself_are_typed(load_text: Load) -> None:
-    assert load_text("listeners = http://h:1, https://h:2\n").get("listeners") == (
-        "http://h:1",
-        "https://h:2",
+    assert load_text("listeners = http://127.0.0.1:1, http://[::1]:2\n").get("listeners") == (
+        "http://127.0.0.1:1",
+        "http://[::1]:2",
     )
     assert load_text().get("listeners") == ("http://127.0.0.1:8083",)
 

@@ -8,7 +8,7 @@ import pytest
 
 import heliograph
 from heliograph.config import options
-from heliograph.config.option import Effect, Kind, Option, Scope
+from heliograph.config.option import Effect, Kind, Option
 from heliograph.config.setting import value_text
 from heliograph.config.value import parse_value
 
@@ -61,11 +61,10 @@ def test_what_is_said_to_act_is_read_somewhere() -> None:
 
     def is_read(name: str) -> bool:
         stem = re.sub(r"^(ssl\.(?:key|trust)store)\..*|(.*)\.(?:enabled|interval\.seconds)$", r"\1\2", name)
-        kind = name.removesuffix(".topic.replication.factor")
-        return any(f'"{text}"' in source for text in (name, stem, kind))
+        return any(f'"{text}"' in source for text in (name, stem))
 
     acting = [option for option in options.OPTIONS if option.effect is Effect.ACTS and not option.replaced_by]
-    assert [option.name for option in acting if option.scope is not Scope.REST and not is_read(option.name)] == []
+    assert [option.name for option in acting if not is_read(option.name)] == []
 
 
 def test_names_are_unique_within_a_scope() -> None:

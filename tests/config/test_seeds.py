@@ -131,7 +131,7 @@ def test_quoted_blacklist_meaning() -> None:
     assert not flow.topic_filter.should_replicate_topic("x.internal")
     assert flow.topic_filter.should_replicate_topic("toa.evehicles-latest-dev")
     assert flow.get("offset.storage.replication.factor") == 1
-    assert [problem.line for problem in config.problems] == [7, 7, 7, 13, 14]
+    assert [problem.line for problem in config.problems] == [7, 7, 7, 13]
 
 
 def test_prose_behind_a_number_is_a_clear_error() -> None:

@@ -95,9 +95,7 @@ def running_site(clusters: Sequence[EmbeddedCluster], folder: Path) -> Iterator[
         server.start()
         on_exit.callback(server.stop)
         flow, back = "->".join(aliases), "->".join(reversed(aliases))
-        site = LiveSite(
-            mirror, server.addresses[0], source, target, flow, back, **names, group=fresh_name("billing")
-        )
+        site = LiveSite(mirror, server.addresses[0], source, target, flow, back, **names, group=fresh_name("billing"))
         await_growth(target, site.copy)
         _commit(site)
         yield site

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,7 +22,10 @@ def call(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         visit.open()
 
         def call(module: str, function: str, *arguments: Any) -> Any:
-            script = "async ([url, name, given]) => (await import(url))[name](...given)"
+            script = """async ([url, name, given]) => {
+                const result = (await import(url))[name](...given);
+                return result instanceof Map ? Object.fromEntries(result) : result;
+            }"""
             url = f"{served.address}/ui/static/js/{module}.js"
             return visit.page.evaluate(script, [url, function, list(arguments)])
 
@@ -77,7 +79,7 @@ def test_an_age_is_never_in_the_future(call: Call) -> None:
     ]
 
 
-@pytest.mark.parametrize("highest", [0, 0.3, 1, 7, 99, 1234, 5_000_000])
+@pytest.mark.parametrize("highest", [0, 1, 7, 99, 1234, 5_000_000])
 def test_steps_of_a_count_are_round_and_reach_the_highest(call: Call, highest: float) -> None:
     ticks = call("scale", "countTicks", highest)
     assert ticks[0] == 0
@@ -158,8 +160,12 @@ def _star(count: int) -> list[tuple[str, str]]:
     return [("hub", f"leaf-{number}") for number in range(count - 1)]
 
 
+def _name(flows: object) -> str:
+    return f"{flows[0][0]}-{len(flows)}" if isinstance(flows, list) else ""
+
+
 @pytest.mark.parametrize("width", [320, 1200])
-@pytest.mark.parametrize("flows", [_pair(), _ring(3), _ring(8), _star(4), _star(8)], ids=json.dumps)
+@pytest.mark.parametrize("flows", [_pair(), _ring(3), _ring(8), _star(4), _star(8)], ids=_name)
 def test_clusters_stay_apart_and_inside_the_picture(call: Call, flows: list[tuple[str, str]], width: int) -> None:
     aliases = list(dict.fromkeys(alias for flow in flows for alias in flow))
     arrows = [{"source": source, "target": target} for source, target in flows]
@@ -172,7 +178,7 @@ def test_clusters_stay_apart_and_inside_the_picture(call: Call, flows: list[tupl
     assert not any(_overlap(one, other) for index, one in enumerate(boxes) for other in boxes[:index])
 
 
-@pytest.mark.parametrize("flows", [_pair(), _ring(4), _ring(8), _star(8)], ids=json.dumps)
+@pytest.mark.parametrize("flows", [_pair(), _ring(4), _ring(8), _star(8)], ids=_name)
 def test_labels_on_a_wide_screen_hold_words_and_cover_nothing(call: Call, flows: list[tuple[str, str]]) -> None:
     aliases = list(dict.fromkeys(alias for flow in flows for alias in flow))
     arrows = [{"source": source, "target": target} for source, target in flows]

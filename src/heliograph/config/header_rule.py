@@ -38,5 +38,8 @@ class HeaderRule:
 
 def parse_header_rules(text: str) -> tuple[HeaderRule, ...]:
     """All rules of a setting: items are split at commas, and those that hold one stand in double quotes."""
-    items = next(csv.reader([text.strip()], skipinitialspace=True), [])
+    try:
+        items = next(csv.reader([text.strip()], skipinitialspace=True), [])
+    except csv.Error:
+        raise ValueError(f"is not a list of {_FORM}") from None
     return tuple(HeaderRule.parse(item) for item in items)

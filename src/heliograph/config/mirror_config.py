@@ -12,6 +12,7 @@ from heliograph.config.option import Scope
 from heliograph.config.overrides import revised
 from heliograph.config.problem import Problem, Severity
 from heliograph.config.reading import Reading
+from heliograph.config.rest_check import check_rest
 from heliograph.config.secret import redact
 from heliograph.config.setting import Setting, revealed_text, typed, untyped
 from heliograph.errors import ConfigError
@@ -91,10 +92,12 @@ class _Origin:
 def _read(origin: _Origin) -> MirrorConfig:
     file = revised(origin.file, origin.changes)
     reading = Reading(file, origin.environment, origin.targets)
-    problems = _in_order(_without(reading.secrets, problem) for problem in list(reading.read()))
+    found = list(reading.read())
+    settings = _top_settings(reading.source)
+    found.extend(check_rest(settings, file.file))
+    problems = _in_order(_without(reading.secrets, problem) for problem in found)
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ConfigError([problem for problem in problems if problem.severity is not Severity.NOTE])
-    settings = _top_settings(reading.source)
     spark = {name: revealed_text(s.value) for name, s in settings.items() if name.startswith("spark.")}
     return MirrorConfig(
         file.file, reading.clusters, tuple(reading.flows), settings, spark, problems, tuple(reading.others), origin

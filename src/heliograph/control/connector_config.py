@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from heliograph.config.address import ROLES
+from heliograph.config.address import ROLES, client_key
 from heliograph.config.cluster import ClusterConfig
 from heliograph.config.flow import FlowConfig
 from heliograph.config.option import FLOW_SCOPES
@@ -118,11 +118,20 @@ class ConfigRevision:
 
     def check_effect(self, changes: Changes, after: FlowConfig) -> None:
         """Raise ConfigError for changes that another key of the file overrides."""
-        shown = _settings(after)
-        idle = [name for name, value in changes.items() if value is not None and name not in shown]
+        idle = [name for name, value in changes.items() if value is not None and not _acts(after, name)]
         if idle:
             why = "has no effect, because another key of the file prevails: change the file and restart"
             raise ConfigError([_problem(after, name, why) for name in idle])
+
+
+def _acts(flow: FlowConfig, name: str) -> bool:
+    """Whether a key of the flow decides; one for clients of both sides, on the side that records pass."""
+    client = client_key(name)
+    if client is None or client.side or not client.role:
+        return name in _settings(flow)
+    cluster = flow.target if client.role == "producer" else flow.source
+    item = cluster.clients[client.role].settings.get(client.name)
+    return item is not None and item.origin.key == f"{flow.name}.{name}"
 
 
 def _texts(flow: FlowConfig) -> dict[str, str]:

@@ -91,6 +91,12 @@ class Station:
         finally:
             mirror.stop()
 
+    @contextmanager
+    def served_at_rest(self) -> Iterator[httpx.Client]:
+        """A client of a mirror that does not run, though its clusters do."""
+        with served(RunningMirror(load(self._file))) as client:
+            yield client
+
     def load(self, topic: str) -> Load:
         """Records from now on."""
         return Load(self.source.bootstrap_servers, topic, PARTITIONS, per_second=200)

@@ -81,6 +81,8 @@ def test_settings_take_effect_without_a_restart_and_outlive_one(station: Station
             ]
             assert chore["seconds"] == 7
             changed = client.get(f"{SOURCE}/config").json()
+            too_many = client.patch(f"{SOURCE}/config", json={"tasks.max": "100000"})
+            assert (too_many.status_code, "tasks.max" in too_many.text) == (400, True)
         with station.running() as client:
             assert client.get(f"{SOURCE}/config").json() == changed
             wait_until(lambda: len(client.get(f"{SOURCE}/tasks").json()) == 2, "two lanes", 30)
@@ -154,3 +156,16 @@ def test_lag_is_told_from_changed_positions_on(station: Station) -> None:
 
 def _lag(client: httpx.Client, station: Station) -> int:
     return int(client.get(f"/api/v1/flows/{station.name}").json()["lag_records"])
+
+
+def test_positions_that_are_forgotten_under_load_right_after_a_stop_stay_forgotten(station: Station) -> None:
+    with station.load(station.topic) as load, station.running() as client:
+        await_growth(station.target, station.copy(station.topic))
+        put(client, f"{SOURCE}/stop")
+        assert client.delete(f"{SOURCE}/offsets").is_success
+        station.await_rest()
+        assert _positions(client) == {}
+        load.stop()
+        before = sum(station.counts().values())
+        put(client, f"{SOURCE}/resume")
+        wait_until(lambda: sum(station.counts().values()) == before + load.acknowledged, "all records once more", 30)

@@ -8,7 +8,7 @@ from heliograph.config.option import Effect, Family, Kind, Option, Scope, Value
 
 _NO_GROUP = "there are no Connect workers to coordinate; Spark's driver plans the lanes"
 _NO_FLUSH = "positions are committed together with the data, in the same transaction"
-_NO_CONFIGS_TOPIC = "the configuration is read from the file at each start, not from a topic"
+_ONLY_CHANGES = "the configuration is read from the file at each start; the topic keeps only what was changed over REST"
 _FROM_LEDGER = "how flows stand is read from the ledger and both clusters; nothing is written to a topic of its own"
 _NO_KEYS = "no REST calls between nodes are made, so none is signed"
 _RAW = "records are mirrored as the bytes they are, without converters"
@@ -51,25 +51,14 @@ _STORAGE: Final = (
     ),
     _idle("status.storage.partitions", Kind.INT, 5, "Partitions of that topic when it is created.", _FROM_LEDGER),
     _idle("status.storage.replication.factor", Kind.SHORT, 3, "Its replication factor.", _FROM_LEDGER),
-    _idle(
+    Option(
         "config.storage.topic",
         Kind.STRING,
         None,
-        "Topic in which Connect keeps configurations; unset: `mm2-configs.A.internal`.",
-        _NO_CONFIGS_TOPIC,
-        at_top=True,
-    ),
-    Option(
-        "config.storage.replication.factor",
-        Kind.SHORT,
-        3,
-        "Its replication factor; -1: the broker's default.",
+        "Topic on the target that keeps what was changed over REST; unset: `mm2-configs.A.internal`.",
         Scope.WORKER,
-        minimum=-1,
-        zero_allowed=False,
-        effect=Effect.NONE,
-        note=_NO_CONFIGS_TOPIC,
     ),
+    _replication_factor("config", "Its replication factor; -1: the broker's default."),
 )
 
 _DELIVERY: Final = (
@@ -152,7 +141,7 @@ FAMILIES: Final = (
         "Topic settings of the configurations topic.",
         Scope.WORKER,
         Effect.NONE,
-        _NO_CONFIGS_TOPIC,
+        _ONLY_CHANGES,
     ),
     Family("key.converter.", "Settings of that class.", Scope.WORKER, Effect.NONE, _RAW),
     Family("value.converter.", "Settings of that class.", Scope.WORKER, Effect.NONE, _RAW),

@@ -38,7 +38,7 @@ export function placeClusters(aliases, arrows, width) {
 }
 
 function boxSize(count, width) {
-  if (width < NARROW) return { width: count <= 2 ? 180 : 96, height: count <= 2 ? 60 : 44 };
+  if (width < NARROW) return { width: count <= 2 ? 180 : 88, height: count <= 2 ? 60 : 44 };
   return count <= 2 ? { width: 210, height: 76 } : { width: 150, height: 60 };
 }
 
@@ -50,7 +50,7 @@ function sideBySide(index, count, width, height, size) {
 }
 
 function onRing(index, count, width, height, size) {
-  const [radiusX, radiusY] = [Math.min(width / 2 - size.width / 2 - 20, 460), height / 2 - size.height / 2 - 26];
+  const [radiusX, radiusY] = [Math.min(width / 2 - size.width / 2 - (width < NARROW ? 4 : 20), 460), height / 2 - size.height / 2 - 26];
   const angle = (2 * Math.PI * index) / count - Math.PI / 2;
   return { x: width / 2 + radiusX * Math.cos(angle), y: height / 2 + radiusY * Math.sin(angle) };
 }
