@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -418,7 +419,7 @@ def test_questions_stop_while_nobody_looks_and_grow_rarer_while_they_fail(visit:
     visit.page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
     expect(visit.page.locator(".banner")).to_contain_text("The server answers with an error. Out of order.")
     visit.page.wait_for_timeout(13_000)
-    pauses = [after - before for before, after in zip(asked, asked[1:], strict=False)]
+    pauses = [after - before for before, after in pairwise(asked)]
     assert len(pauses) >= 2
     assert pauses[1] > pauses[0] * 1.5 > 4
 

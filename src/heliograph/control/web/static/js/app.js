@@ -84,7 +84,7 @@ export class App {
     const nowMs = Date.now() + this.clockSkew;
     const isStale = feeds.some((feed) => feed.isStale);
     document.body.classList.toggle("is-stale", isStale);
-    renderBanner(feeds, () => feeds.forEach((feed) => feed.refresh()));
+    renderBanner(feeds, Object.values(this.feeds), () => feeds.forEach((feed) => feed.refresh()));
     this.shell.render(this.mirror, this.route, isStale, nowMs);
     if (!this.page) return;
     this.page.render({
@@ -119,7 +119,7 @@ export class App {
     this.mirror.data = null;
     document.title = "Sign in · Heliograph";
     document.body.classList.remove("is-stale");
-    renderBanner([], () => {});
+    renderBanner([], [], () => {});
     this.shell.render(this.mirror, { page: "login", flow: "", rest: [] }, false, Date.now());
     this.main.replaceChildren(loginForm(() => this.#unlock()));
     this.main.querySelector("input").focus();

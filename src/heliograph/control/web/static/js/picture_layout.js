@@ -50,7 +50,10 @@ function sideBySide(index, count, width, height, size) {
 }
 
 function onRing(index, count, width, height, size) {
-  const [radiusX, radiusY] = [Math.min(width / 2 - size.width / 2 - (width < NARROW ? 4 : 20), 460), height / 2 - size.height / 2 - 26];
+  const [radiusX, radiusY] = [
+    Math.min(width / 2 - size.width / 2 - (width < NARROW ? 4 : 20), 460),
+    height / 2 - size.height / 2 - 26,
+  ];
   const angle = (2 * Math.PI * index) / count - Math.PI / 2;
   return { x: width / 2 + radiusX * Math.cos(angle), y: height / 2 + radiusY * Math.sin(angle) };
 }
