@@ -73,7 +73,7 @@ def running(folder: Path) -> Iterator[LiveRun]:
     specs = [ClusterSpec(alias, settings=SOON_MISSED) for alias in ("east", "west")]
     with running_clusters(*specs) as (source, target):
         with admin_of(source) as admin:
-            admin.create_topics([NewTopic(ORDERS, PARTITIONS, 1), NewTopic(LATE, 1, 1)])
+            admin.create_topics([NewTopic(ORDERS, PARTITIONS, 1, {"retention.ms": "86400000"}), NewTopic(LATE, 1, 1)])
         file = folder / "mm2.properties"
         write_settings(file, {"east": source, "west": target}, [FLOW], _OPTIONS)
         mirror = RunningMirror(load(file))

@@ -176,7 +176,7 @@ class RunningFlow:
             return FlowHealth.STARTING
         if self.states[Connector.SOURCE] is not RunState.RUNNING:
             return FlowHealth(self.states[Connector.SOURCE].value.lower())
-        if driver.assignments and not driver.lanes:
+        if driver.is_active and not driver.has_lanes.is_set():
             return FlowHealth.STARTING
         if self._is_stalled(driver):
             return FlowHealth.STALLED

@@ -120,6 +120,7 @@ class FlowDriver:
         self._is_paused = False
         self._is_renewed = False
         self._wanted = threading.Event()  # set while the flow is ours
+        self.has_lanes = threading.Event()  # set when the first lane has called since the flow became ours
         self._active = threading.Event()  # set while epochs should run: the flow is ours and not paused
         self._drained = threading.Event()  # set when the last epoch is over and no further one will run
         self._lock = threading.Lock()
@@ -165,6 +166,7 @@ class FlowDriver:
         self.refresh()
         self._bookkeeping.fence(ids, {assignment.target for assignment in self._assignments})
         self._is_renewed = False
+        self.has_lanes.clear()
         self._wanted.set()
         self._settle()
 
@@ -209,9 +211,9 @@ class FlowDriver:
         self._settle()
 
     @property
-    def is_paused(self) -> bool:
-        """Whether it was told to pause."""
-        return self._is_paused
+    def is_active(self) -> bool:
+        """Whether there is something to copy, and it should be copied."""
+        return self._active.is_set() and bool(self._assignments)
 
     def stop(self) -> None:
         """Run no further epochs; `is_drained` tells when the running one is over."""
@@ -273,6 +275,7 @@ class FlowDriver:
 
     def lane_began(self, epoch: int) -> None:
         """Count the lanes that had to begin more than once."""
+        self.has_lanes.set()
         with self._lock:
             self._lanes_begun += 1
             self.lane_retries += self._lanes_begun > len(self._plan.lanes)

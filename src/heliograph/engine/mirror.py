@@ -32,6 +32,7 @@ _LONG_ENOUGH = 30.0
 _LOOK_INTERVAL = 0.1
 _PYTHON_ERROR = re.compile(r"(heliograph\.errors\.\w+|[\w.]+(Error|Exception)): ")
 _RECONSIDER_SECONDS = 10.0
+_STARTS_AT_ONCE = 2
 _SPARE_SLOTS = 16  # for lanes of flows that are given more of them while they run; an idle slot costs nothing
 
 
@@ -51,6 +52,7 @@ class Mirror:
         self._spark: SparkSession | None = None
         self._spark_is_up = threading.Event()
         self._stopping = threading.Event()
+        self._starting = threading.Semaphore(_STARTS_AT_ONCE)
         self._failure: HeliographError | None = None
         # Daemons, so that one that hangs cannot keep the process from ending.
         self._threads = {flow.name: self._thread(flow) for flow in flows}
@@ -163,7 +165,18 @@ class Mirror:
         rows = spark.readStream.format(self._formats[flow.name]).option("flow", flow.name).load()
         folder = tempfile.mkdtemp(prefix="epochs-", dir=self._folder)
         # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
-        return rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop").start()
+        query = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop")
+        # Each start brings up Python processes, which must call back within seconds: not all flows at the same time.
+        with self._starting:
+            started = query.start()
+            self._await_lanes(flow, started)
+        return started
+
+    def _await_lanes(self, flow: FlowDriver, query: StreamingQuery) -> None:
+        deadline = time.monotonic() + _LONG_ENOUGH
+        while query.isActive and flow.is_active and not self._stopping.is_set() and time.monotonic() < deadline:
+            if flow.has_lanes.wait(_LOOK_INTERVAL):
+                return
 
     def _follow(self, flow: FlowDriver, query: StreamingQuery) -> None:
         refresh, reconsider = Due(flow.settings.refresh_seconds), Due(_RECONSIDER_SECONDS)

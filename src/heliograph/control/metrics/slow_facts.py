@@ -56,9 +56,10 @@ class SlowFacts:
         self._mirror = mirror
         self._began = time.monotonic()
         self._retention: dict[str, Mapping[str, float]] = {}  # by flow and source topic, in seconds
+        self._asked: dict[str, set[str]] = {}  # the topics of each flow that were asked about
         self._read_at: dict[str, float] = {}
         self._certificates: dict[tuple[str, str], Certificate] = {}
-        self._due_at = 0.0
+        self._due_at = self._soon_at = 0.0
         self._failures: dict[str, str] = {}
         self._thread: threading.Thread | None = None
 
@@ -77,7 +78,7 @@ class SlowFacts:
     def refresh(self) -> None:
         """Begin to look it up anew if it is time; does not wait for the answer."""
         is_busy = self._thread is not None and self._thread.is_alive()
-        if is_busy or time.monotonic() < self._due_at:
+        if is_busy or time.monotonic() < (self._soon_at if self._has_new_topics() else self._due_at):
             return
         self._thread = threading.Thread(target=self.look, name="metrics", daemon=True)
         self._thread.start()
@@ -86,16 +87,20 @@ class SlowFacts:
         """Look it up now. What cannot be learned keeps its old value, and its age shows that."""
         self._certificates |= {(item.cluster, item.store): item for item in _certificates(self._mirror.config)}
         known = [self._look_at(flow) for flow in self._mirror.flows.values()]
+        self._soon_at = time.monotonic() + _SOON
         self._due_at = time.monotonic() + (_INTERVAL if all(known) else _SOON)
 
+    def _has_new_topics(self) -> bool:
+        return any(_topics(flow) - self._asked.get(flow.name, set()) for flow in self._mirror.flows.values())
+
     def _look_at(self, flow: RunningFlow) -> bool:
-        """Whether all is known of a flow; before it has found its topics there is nothing to ask."""
-        if flow.driver is None:
+        """Whether the source answered; before a flow has found its topics there is nothing to ask."""
+        topics = _topics(flow)
+        if not topics:
             return True
-        topics = {item.source.topic for item in flow.driver.assignments}
         try:
             with Admin(access_for(flow.config.source, "admin")) as admin:
-                settings = admin.topic_settings(topics) if topics else {}
+                settings = admin.topic_settings(topics)
         except HeliographError as error:
             self._tell(flow.name, str(error))
             return False
@@ -103,13 +108,18 @@ class SlowFacts:
         self._retention[flow.name] = {
             topic: seconds for topic, items in settings.items() if (seconds := _kept_seconds(items)) is not None
         }
+        self._asked[flow.name] = topics
         self._read_at[flow.name] = time.monotonic()
-        return bool(topics)
+        return True
 
     def _tell(self, flow: str, failure: str) -> None:
         if failure and failure != self._failures.get(flow):
             log.warning("%s: how long the source keeps records cannot be asked: %s", flow, failure)
         self._failures[flow] = failure
+
+
+def _topics(flow: RunningFlow) -> set[str]:
+    return {item.source.topic for item in flow.driver.assignments} if flow.driver else set()
 
 
 def _kept_seconds(settings: Mapping[str, TopicSetting]) -> float | None:

@@ -16,17 +16,19 @@ export function renderBanner(feeds, shown, retry) {
   const silent = feeds.filter((feed) => feed.failures >= PATIENCE || (feed.loadedAt && feed.isStale));
   const refused = silent.find((feed) => feed.error?.status);
   const headline = refused ? "The server answers with an error." : "The server does not answer.";
-  keep(banner, silent.length ? headline : "", () => silent.length > 0 && build(headline, retry));
-  if (silent.length) setText(banner.querySelector(".details"), details(silent, shown, refused));
+  keep(banner, silent.length ? headline : "", () => silent.length > 0 && build(headline));
+  if (!silent.length) return;
+  setText(banner.querySelector(".details"), details(silent, shown, refused));
+  banner.querySelector("button").onclick = retry;
 }
 
-function build(headline, retry) {
+function build(headline) {
   return el(
     "div",
     { class: "banner" },
     icon("cross"),
     el("p", {}, el("strong", {}, headline), " ", el("span", { class: "details", "aria-live": "off" })),
-    el("button", { type: "button", on: { click: retry } }, "Try now"),
+    el("button", { type: "button" }, "Try now"),
   );
 }
 

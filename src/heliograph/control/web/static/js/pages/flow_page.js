@@ -28,10 +28,14 @@ export class FlowPage {
     this.frame = new FlowFrame(
       route,
       this.numbers.element,
-      el(
-        "div",
-        { class: "charts" },
-        this.charts.map(({ element }) => element),
+      section(
+        "The last hour",
+        "",
+        el(
+          "div",
+          { class: "charts" },
+          this.charts.map(({ element }) => element),
+        ),
       ),
       section(
         "Partitions",
