@@ -14,7 +14,7 @@ _POINTS = 720
 
 @dataclass(frozen=True)
 class Point:
-    """How a flow stood at one moment."""
+    """How a flow stood at one moment; rates and latencies over the ten seconds before."""
 
     at_ms: int
     lag_records: int

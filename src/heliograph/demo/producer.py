@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import zlib
 
 from heliograph.demo.orders import TOPICS, Shop
+from heliograph.demo.worker import Worker
 from heliograph.kafka import writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
@@ -16,34 +16,21 @@ from heliograph.model import TopicPartition
 _ROUNDS_PER_SECOND = 20
 
 
-class OrderProducer:
-    """Writes orders to a cluster at a steady rate, in a thread of its own."""
+class OrderProducer(Worker):
+    """Writes orders to a cluster at a steady rate; what is written when it stops is safe on the source."""
 
     def __init__(self, access: Access, orders_per_second: int) -> None:
+        super().__init__("orders")
         self._access = access
         self._per_round = max(1, orders_per_second // _ROUNDS_PER_SECOND)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._produce, name="orders", daemon=True)
         self.written: dict[str, int] = dict.fromkeys(TOPICS, 0)
-        self.failure: Exception | None = None
 
-    def start(self) -> None:
-        """Open the shop."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Close it; everything written so far is safe on the source."""
-        self._stopping.set()
-        self._thread.join()
-
-    def _produce(self) -> None:
+    def work(self) -> None:
+        """Sell."""
         shop = Shop()
-        try:
-            with opened(self._access, TOPICS) as (loop, network):
-                while not self._stopping.wait(1 / _ROUNDS_PER_SECOND):
-                    self._write(loop, network, shop)
-        except Exception as error:  # a thread has nobody to raise to: the demo shows the failure
-            self.failure = error
+        with opened(self._access, TOPICS) as (loop, network):
+            while not self._stopping.wait(1 / _ROUNDS_PER_SECOND):
+                self._write(loop, network, shop)
 
     def _write(self, loop: Loop, network: Network, shop: Shop) -> None:
         by_partition: dict[TopicPartition, list[Record]] = {}

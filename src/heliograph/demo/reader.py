@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-
 from heliograph.demo.orders import TOPICS
+from heliograph.demo.worker import Worker
 from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import READ_COMMITTED
@@ -18,40 +17,27 @@ _TOPIC = "orders"
 _PAUSE_SECONDS = 1.0
 
 
-class OrderReader:
-    """Reads all orders, a second behind, in a thread of its own."""
+class OrderReader(Worker):
+    """Reads all orders, a second behind."""
 
     def __init__(self, access: Access) -> None:
+        super().__init__(GROUP)
         self._access = access
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._read_on, name=GROUP, daemon=True)
         self.orders = 0
-        self.failure: Exception | None = None
 
-    def start(self) -> None:
-        """Begin to read."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Read no further."""
-        self._stopping.set()
-        self._thread.join()
-
-    def _read_on(self) -> None:
-        try:
-            with opened(self._access, [_TOPIC]) as (loop, network), Groups(self._access) as groups:
-                first = reading.list_offsets(network, _TOPIC, dict.fromkeys(range(TOPICS[_TOPIC]), EARLIEST))
-                known = groups.committed([GROUP]).get(GROUP, {})
-                starts = {number: _start(known, number, offset) for number, offset in first.items()}
-                while not self._stopping.wait(_PAUSE_SECONDS):
-                    ends = reading.list_offsets(network, _TOPIC, dict.fromkeys(starts, LATEST), READ_COMMITTED)
-                    for batch in reading.read_batches(loop, network, _TOPIC, starts, ends):
-                        self.orders += batch.header.record_count
-                    starts = ends
-                    places = {TopicPartition(_TOPIC, number): Committed(end, "") for number, end in ends.items()}
-                    groups.commit({GROUP: places})
-        except Exception as error:  # a thread has nobody to raise to: the demo shows the failure
-            self.failure = error
+    def work(self) -> None:
+        """Read on from what was committed, and commit."""
+        with opened(self._access, [_TOPIC]) as (loop, network), Groups(self._access) as groups:
+            first = reading.list_offsets(network, _TOPIC, dict.fromkeys(range(TOPICS[_TOPIC]), EARLIEST))
+            known = groups.committed([GROUP]).get(GROUP, {})
+            starts = {number: _start(known, number, offset) for number, offset in first.items()}
+            while not self._stopping.wait(_PAUSE_SECONDS):
+                ends = reading.list_offsets(network, _TOPIC, dict.fromkeys(starts, LATEST), READ_COMMITTED)
+                for batch in reading.read_batches(loop, network, _TOPIC, starts, ends):
+                    self.orders += batch.header.record_count
+                starts = ends
+                places = {TopicPartition(_TOPIC, number): Committed(end, "") for number, end in ends.items()}
+                groups.commit({GROUP: places})
 
 
 def _start(known: dict[TopicPartition, Committed], number: int, first: int) -> int:

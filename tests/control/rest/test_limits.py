@@ -67,8 +67,9 @@ def test_a_body_just_within_the_limit_is_read(served: Served) -> None:
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonp"])
 def test_a_body_that_is_not_said_to_be_json_is_refused(served: Served, kind: str) -> None:
-    answer = served.request("PUT", LOGGER, headers={"Content-Type": kind}, content=b"{}")
-    assert (answer.status_code, answer.json()["error_code"]) == (415, 415)
+    for path in (LOGGER, "/connectors/nobody/pause"):  # also where no body is wanted
+        answer = served.request("PUT", path, headers={"Content-Type": kind}, content=b"{}")
+        assert (answer.status_code, answer.json()["error_code"]) == (415, 415)
 
 
 @pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8"])

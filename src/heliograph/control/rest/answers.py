@@ -105,18 +105,6 @@ class TopologyAnswer(BaseModel):
     flows: list[FlowAnswer]
 
 
-class PointAnswer(BaseModel):
-    """How a flow stood at one moment; rates and latencies over the ten seconds before."""
-
-    at_ms: int
-    lag_records: int
-    lag_seconds: float
-    records_per_second: float
-    bytes_per_second: float
-    latency_avg_ms: float
-    latency_max_ms: float
-
-
 class PartitionAnswer(BaseModel):
     """One partition; rates and latencies over the last minute, totals since this process began."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -10,6 +11,7 @@ from pydantic import BaseModel
 
 from heliograph import __version__
 from heliograph.control.connector import RunState
+from heliograph.control.history import Point
 from heliograph.control.rest import lookups, views
 from heliograph.control.rest.answers import (
     CallerAnswer,
@@ -21,7 +23,6 @@ from heliograph.control.rest.answers import (
     MirrorAnswer,
     PartitionAnswer,
     PlanAnswer,
-    PointAnswer,
     RangeAnswer,
     SettingAnswer,
     TopicAnswer,
@@ -101,9 +102,9 @@ def change_state(request: Request, name: str, wanted: WantedState, caller: Opera
 
 
 @router.get("/flows/{name}/history", dependencies=_viewers)
-async def history(request: Request, name: str) -> list[PointAnswer]:
-    """The last hour, a point every five seconds."""
-    return views.history_view(site_of(request).flow(name))
+async def history(request: Request, name: str) -> Sequence[Point]:
+    """The last hour, a point every five seconds, the oldest first."""
+    return site_of(request).flow(name).history.points()
 
 
 @router.get("/flows/{name}/partitions", dependencies=_viewers)

@@ -20,7 +20,6 @@ from heliograph.control.rest.answers import (
     LaneAnswer,
     PartitionAnswer,
     PlaceAnswer,
-    PointAnswer,
     SettingAnswer,
     TopicAnswer,
 )
@@ -90,11 +89,6 @@ def _chore(report: ChoreReport) -> ChoreAnswer:
 def _lane(lane: LaneState) -> LaneAnswer:
     places = [PlaceAnswer(topic=item.source.topic, partition=item.source.partition) for item in lane.assignments]
     return LaneAnswer(number=lane.number, partitions=places, failures=lane.failures)
-
-
-def history_view(flow: RunningFlow) -> list[PointAnswer]:
-    """The last hour, the oldest point first."""
-    return [PointAnswer(**vars(point)) for point in flow.history.points()]
 
 
 def event_views(events: Iterable[Event]) -> list[EventAnswer]:

@@ -28,6 +28,7 @@ from heliograph.errors import ConfigError
 _SEE_ALSO = (
     "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
 )
+_AS_IN_FILE = "(as in the file)"
 
 router = APIRouter()
 _viewers = [needs(Role.VIEWER)]
@@ -109,5 +110,8 @@ def _told(error: ConfigError) -> str:
 
 def _difference(before: Changes, after: Changes) -> tuple[dict[str, object], dict[str, object]]:
     """What is not the same, from both sides; names that the file alone decides on say so."""
-    names = [name for name in {**before, **after} if before.get(name, ...) != after.get(name, ...)]
-    return tuple({name: changes.get(name, "(as in the file)") for name in names} for changes in (before, after))  # type: ignore[return-value]
+    names = [name for name in {**before, **after} if before.get(name, _AS_IN_FILE) != after.get(name, _AS_IN_FILE)]
+    return (
+        {name: before.get(name, _AS_IN_FILE) for name in names},
+        {name: after.get(name, _AS_IN_FILE) for name in names},
+    )

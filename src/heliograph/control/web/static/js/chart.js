@@ -181,11 +181,10 @@ export class Chart {
 
   #lines(series) {
     const base = this.#y(0);
+    const x = (point) => this.#x(point.at_ms).toFixed(1);
     return this.#stretches().flatMap((points) => {
-      const path = points
-        .map((point) => `${this.#x(point.at_ms).toFixed(1)} ${this.#y(series.value(point)).toFixed(1)}`)
-        .join("L");
-      const area = `M${this.#x(points[0].at_ms).toFixed(1)} ${base}L${path}L${this.#x(points.at(-1).at_ms).toFixed(1)} ${base}Z`;
+      const path = points.map((point) => `${x(point)} ${this.#y(series.value(point)).toFixed(1)}`).join("L");
+      const area = `M${x(points[0])} ${base}L${path}L${x(points.at(-1))} ${base}Z`;
       return [
         svg("path", { class: `area ${series.name}`, d: area }),
         svg("path", { class: `line ${series.name}`, d: `M${path}` }),

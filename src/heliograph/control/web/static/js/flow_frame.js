@@ -3,6 +3,7 @@
 import { flowPath, get, put } from "./api.js";
 import { confirmed } from "./dialog.js";
 import { el, keep } from "./dom.js";
+import { plural } from "./format.js";
 import { lookOf, showChip } from "./health.js";
 import { icon } from "./icons.js";
 import { notify } from "./notice.js";
@@ -20,7 +21,9 @@ const ACTIONS = {
     verb: "Pause",
     icon: "pause",
     done: "is paused",
-    text: "Nothing more is copied, no heartbeats, groups or settings are synchronised, and lag grows until somebody resumes it. It stays paused over restarts. Nothing is lost as long as the source keeps its records.",
+    text:
+      "Nothing more is copied, no heartbeats, groups or settings are synchronised, and lag grows until somebody " +
+      "resumes it. It stays paused over restarts. Nothing is lost as long as the source keeps its records.",
   },
   RUNNING: { verb: "Resume", icon: "play", done: "is resumed", text: "It goes on where it stopped." },
 };
@@ -145,7 +148,7 @@ function causes(flow) {
     flow.set_aside > 0 &&
       `${flow.set_aside} of ${flow.partitions} partitions are set aside; the table of partitions says why.`,
     flow.failing_chores > 0 &&
-      `${flow.failing_chores} periodic task${flow.failing_chores === 1 ? " fails" : "s fail"}; the table of periodic tasks says why.`,
+      `${plural(flow.failing_chores, "periodic task")} at fault; the table of periodic tasks says why.`,
     isMixed && odd.map(([connector, state]) => `${connector} is ${state}.`).join(" "),
   ].filter(Boolean);
 }

@@ -51,17 +51,11 @@ export class ConfigPage {
 
 function settingTable() {
   const columns = [
-    { label: "Setting", text: ({ name }) => name, node: ({ name }) => el("code", {}, name) },
-    {
-      label: "Value",
-      text: ({ value }) => value || NOTHING,
-      node: ({ value }) => el("code", { class: "value" }, value || NOTHING),
-      isWide: true,
-    },
+    { label: "Setting", text: ({ name }) => name, node: nameAndMeaning, isWide: true },
+    { label: "Value", text: ({ value }) => value || NOTHING, node: ({ value }) => code(value), isWide: true },
     { label: "Origin", text: originText, node: originChip },
-    { label: "Default", text: (row) => row.default || NOTHING, isWide: true },
-    { label: "Where", text: ({ group }) => group },
-    { label: "Meaning", text: meaning, isWide: true },
+    { label: "Default", text: (row) => row.default || NOTHING, node: (row) => code(row.default), isWide: true },
+    { label: "Where", text: ({ group }) => group, isWide: true },
   ];
   const filterText = (row) => `${row.name} ${row.value} ${row.group} ${originText(row)} ${row.doc}`;
   return new DataTable({
@@ -70,7 +64,7 @@ function settingTable() {
     columns,
     filterText,
     empty: "There are no settings.",
-    pageSize: 100,
+    pageSize: 50,
   });
 }
 
@@ -85,6 +79,11 @@ function originChip(row) {
   return el("span", { class: `chip tone-${tone}`, title: hint }, icon(picture), el("span", {}, originText(row)));
 }
 
-function meaning({ doc, acts }) {
-  return acts ? doc : `Has no effect here. ${doc}`;
+function nameAndMeaning({ name, doc, acts }) {
+  const meaning = acts ? doc : `Has no effect here. ${doc}`;
+  return [el("code", {}, name), meaning && el("p", { class: "meaning" }, meaning)];
+}
+
+function code(value) {
+  return value ? el("code", {}, value) : NOTHING;
 }

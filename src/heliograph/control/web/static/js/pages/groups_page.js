@@ -30,7 +30,8 @@ export class GroupsPage {
       ),
       section(
         "Offsets",
-        "Where each group stands in each partition. Exact: it goes on with the very next record; else some records come again, none is skipped.",
+        "Where each group stands in each partition. Exact: it goes on with the very next record; " +
+          "else some records come again, none is skipped.",
         this.places.element,
       ),
     );
@@ -54,7 +55,8 @@ export class GroupsPage {
     if (!groups.data) return;
     setText(
       this.read,
-      `Read from the clusters ${ago(groups.data.read_at_ms, view.nowMs)}${groups.isLoading ? ", reading again …" : "."}`,
+      `Read from the clusters ${ago(groups.data.read_at_ms, view.nowMs)}` +
+        (groups.isLoading ? ", reading again …" : "."),
     );
     if (this.answer !== groups.data) this.#show(groups.data);
   }

@@ -37,52 +37,23 @@ export class TopicsPage {
 }
 
 function topicTable() {
-  const number = (label, text, value) => ({ label, text, value, isNumber: true });
+  const number = (label, key, shown) => ({
+    label,
+    text: (row) => shown(row[key]),
+    value: (row) => row[key],
+    isNumber: true,
+  });
   const columns = [
     { label: "Topic", text: ({ topic }) => topic },
     { label: "Target topic", text: (row) => row.target_topic },
-    number(
-      "Partitions",
-      (row) => exact(row.partitions),
-      (row) => row.partitions,
-    ),
-    {
-      label: "Set aside",
-      text: (row) => exact(row.set_aside),
-      value: (row) => row.set_aside,
-      node: asideChip,
-      isNumber: true,
-    },
-    number(
-      "Lag",
-      (row) => count(row.lag_records),
-      (row) => row.lag_records,
-    ),
-    number(
-      "Behind",
-      (row) => duration(row.lag_seconds),
-      (row) => row.lag_seconds,
-    ),
-    number(
-      "Records/s",
-      (row) => rate(row.records_per_second),
-      (row) => row.records_per_second,
-    ),
-    number(
-      "Volume",
-      (row) => byteRate(row.bytes_per_second),
-      (row) => row.bytes_per_second,
-    ),
-    number(
-      "Records",
-      (row) => count(row.records),
-      (row) => row.records,
-    ),
-    number(
-      "Bytes",
-      (row) => bytes(row.bytes),
-      (row) => row.bytes,
-    ),
+    number("Partitions", "partitions", exact),
+    { ...number("Set aside", "set_aside", exact), node: asideChip },
+    number("Lag", "lag_records", count),
+    number("Behind", "lag_seconds", duration),
+    number("Records/s", "records_per_second", rate),
+    number("Volume", "bytes_per_second", byteRate),
+    number("Records", "records", count),
+    number("Bytes", "bytes", bytes),
   ];
   const filterText = (row) => `${row.topic} ${row.target_topic} ${row.set_aside ? "set aside" : ""}`;
   return new DataTable({
