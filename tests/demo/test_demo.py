@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
@@ -90,3 +91,16 @@ def test_kept_data_is_gone_on_with(tmp_path: Path) -> None:
     assert first["equal"] is second["equal"] is True
     assert second["records"] > first["records"] > 0
     assert (tmp_path / first["folder"] / "mm2.properties").exists()
+
+
+def test_the_first_screen_names_a_page_that_answers(tmp_path: Path) -> None:
+    with _demo(tmp_path) as process:
+        wait_until(lambda: "/ui/" in (tmp_path / "demo.log").read_text(), "the page's address", 60)
+        page = next(word for word in (tmp_path / "demo.log").read_text().split() if word.endswith("/ui/"))
+        answer = httpx.get(page)
+        assert answer.status_code == 200
+        assert "text/html" in answer.headers["content-type"]
+        connectors = httpx.get(page.removesuffix("ui/") + "connectors").json()
+        assert "MirrorSourceConnector" in connectors
+        process.send_signal(signal.SIGINT)
+        assert _report(process, tmp_path)["equal"] is True

@@ -20,13 +20,12 @@ from heliograph.kafka.groups import Committed, Groups
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
 from tests.chaos.load import Load
-from tests.chaos.stage import admin_of, await_growth, write_settings
+from tests.chaos.stage import admin_of, await_growth, ends, write_settings
 from tests.control.rest.serving import LOOPBACK, TOKENS, token_of
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
 PARTITIONS = 4
-GROUP_OFFSET = 5
 _OPTIONS = {
     "emit.heartbeats.enabled": "true",
     "emit.heartbeats.interval.seconds": "1",
@@ -55,6 +54,7 @@ class LiveSite:
     idle_topic: str
     left_out: str
     group: str
+    group_offset: int = 0  # in every partition of the topic
 
     @property
     def copy(self) -> str:
@@ -115,8 +115,10 @@ def _write_file(
 
 
 def _commit(site: LiveSite) -> None:
-    """A group reads on the source; its places can soon be told on the target."""
-    offsets = {TopicPartition(site.topic, number): Committed(GROUP_OFFSET) for number in range(PARTITIONS)}
+    """A group reads on the source, behind some transactions; its places can soon be told on the target."""
+    site.group_offset = min(ends(site.source, site.topic).values())
+    offsets = {TopicPartition(site.topic, number): Committed(site.group_offset) for number in range(PARTITIONS)}
+    await_growth(site.target, site.copy)
     with Groups(Access("source", site.source.bootstrap_servers.split(","))) as groups:
         groups.commit({site.group: offsets})
     wait_until(lambda: _is_followed(site), "a group that is known on the target", 60, 0.5)

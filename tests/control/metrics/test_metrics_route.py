@@ -15,7 +15,7 @@ from tests.control.metrics.still_mirror import StillMirror
 _PARTITIONS = 1000
 _TOKEN = "token-of-prometheus"
 _REQUESTS = 100
-_CPU_SECONDS = 0.2  # 50 requests a second may take a tenth of a core, so a hundred may take so long
+_CPU_SECONDS = 1.0  # making a page for each would take several times as long; slow machines need some room
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_many_requests_cost_little(address: str) -> None:
                 assert answer.headers["content-encoding"] == "gzip"
                 assert len(b"".join(answer.iter_raw())) > 10_000
         used = _cpu_seconds() - before
-    assert used < 2 * _CPU_SECONDS, "client and server together, in one process"
+    assert used < _CPU_SECONDS, "client and server together, in one process"
 
 
 def _cpu_seconds() -> float:

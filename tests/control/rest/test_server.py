@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from pathlib import Path
 
 import httpx
@@ -69,6 +70,16 @@ def test_after_the_end_nothing_listens_and_the_thread_is_gone(tmp_path: Path) ->
 
 def test_a_server_that_was_never_started_can_be_stopped(tmp_path: Path) -> None:
     RestServer(RunningMirror(configured(tmp_path)), [LOOPBACK]).stop()
+
+
+def test_answers_do_not_wait_for_acknowledgements(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        times = []
+        for _ in range(20):
+            began = time.monotonic()
+            served.request("GET", "/healthz")
+            times.append(time.monotonic() - began)
+        assert min(times[1:]) < 0.03  # the other side acknowledges after 0.04 s
 
 
 def test_admin_is_served_with_all_else(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ PARTITIONS_MAX = "metrics.partitions.max"
 
 _SHORTEST_LIFE = 1.0
 _LONGEST_LIFE = 10.0
-_LIFE_PER_COST = 40.0  # a page that takes long to make serves for longer: at most 2.5 % of a core go into pages
+_LIFE_PER_COST = 50.0  # a page that takes long to make serves for longer: at most 2 % of a core go into pages
 
 
 class Page:

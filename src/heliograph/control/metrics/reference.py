@@ -43,7 +43,7 @@ role viewer. This page is generated from the table in `src/heliograph/control/me
   are one series together, with topic and partition `{OTHER}`: sums, and of ages the worst. The same limit holds for
   topics, and for checkpoints, of which the slowest are shown. `heliograph_partitions_left_out` says how many partitions
   and checkpoints have no series of their own.
-- **A page is made** when someone asks and the last one is older than a second, or than 40 times what it took to make.
+- **A page is made** when someone asks and the last one is older than a second, or than 50 times what it took to make.
 - **Not known:** how often brokers of the target throttle or refuse single requests. What they refuse for good sets a
   partition aside; what holds a lane up shows as `heliograph_flow_in_trouble`. Kafka Connect's `task_startup_*` have no
   counterpart: Spark starts a lane anew in every epoch.

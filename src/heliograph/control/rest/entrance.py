@@ -62,7 +62,8 @@ def _addresses(listener: Listener) -> list[tuple[socket.AddressFamily, str]]:
 
 
 def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket | None:
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol by name asyncio knows that it is TCP, and lets no answer wait for the client's acknowledgement.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -15,7 +15,7 @@ def role_of(route: object) -> Role | None:
     return rule.role if rule else None
 
 
-def check_rule(request: Request) -> None:
+async def check_rule(request: Request) -> None:
     """Serve no route that names no role: who forgot it, cannot have meant it for everyone."""
     if role_of(request.scope.get("route")) is None:
         raise RestError(403, "nobody has said who may do this")
