@@ -122,7 +122,7 @@ class Demonstration:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=self._console, transient=True) as progress:
             task = progress.add_task(f"fetching Kafka {kafka_version()}", total=None)
-            fetch_jars(lambda done, total: progress.update(task, completed=done, total=len(shop)))
+            fetch_jars(lambda done, total: progress.update(task, completed=done, total=total))
 
     def _write_settings(self, folder: Path, clusters: list[EmbeddedCluster]) -> Path:
         path = folder / "mm2.properties"
