@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from heliograph.config.secret import Secret
-from heliograph.config.stores import StoreError, TlsSettings, _key, _load_key, _load_trusted
+from heliograph.config.stores import StoreError, TlsSettings, key_of, load_key, load_trusted
 
 _CLIENT_AUTH: Final = "ssl.client.auth"
 _VERIFY_MODES: Final = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
@@ -49,10 +49,10 @@ def server_context(tls: ServerTls) -> ssl.SSLContext:
     context.maximum_version = tls.settings.highest_version
     context.set_alpn_protocols(["http/1.1"])
     assert tls.settings.keystore is not None
-    _load_key(context, tls.settings.keystore, _key(tls.settings.keystore))
+    load_key(context, tls.settings.keystore, key_of(tls.settings.keystore))
     if tls.verify_mode is not ssl.CERT_NONE:
         assert tls.settings.truststore is not None
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as Java: each certificate of the store is trusted
-        _load_trusted(context, tls.settings.truststore)
+        load_trusted(context, tls.settings.truststore)
         context.verify_mode = tls.verify_mode
     return context

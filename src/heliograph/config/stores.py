@@ -88,11 +88,11 @@ def ssl_context(settings: TlsSettings, now: datetime | None = None) -> ssl.SSLCo
     if settings.truststore is None:
         context.load_default_certs()
     else:
-        _load_trusted(context, settings.truststore)
+        load_trusted(context, settings.truststore)
     if settings.keystore is not None:
-        material = _key(settings.keystore)
+        material = key_of(settings.keystore)
         _check_not_expired(settings.keystore, material.chain[0], now or datetime.now(UTC))
-        _load_key(context, settings.keystore, material)
+        load_key(context, settings.keystore, material)
     return context
 
 
@@ -100,7 +100,7 @@ def certificates(settings: TlsSettings) -> list[CertificateInfo]:
     """All certificates of both stores, for checks of when they expire."""
     found: list[CertificateInfo] = []
     if settings.keystore is not None:
-        found += [_info(entry, settings.keystore) for entry in _key(settings.keystore).chain]
+        found += [_info(entry, settings.keystore) for entry in key_of(settings.keystore).chain]
     if settings.truststore is not None:
         found += [_info(entry, settings.truststore) for entry in _trusted(settings.truststore)]
     return found
@@ -174,7 +174,8 @@ def _trusted(store: StoreSettings) -> tuple[x509.Certificate, ...]:
     return _explained(store, lambda: read_trusted(data, store.password))
 
 
-def _key(store: StoreSettings) -> KeyMaterial:
+def key_of(store: StoreSettings) -> KeyMaterial:
+    """The key of a store with its certificates."""
     if store.key is not None and store.certificates is not None:
         key, chain = store.key.reveal(), store.certificates
         return _explained(store, lambda: read_pem_key(key, chain, store.key_password))
@@ -203,7 +204,8 @@ def _check_not_expired(store: StoreSettings, certificate: x509.Certificate, now:
         raise StoreError(f"{store.source} ({store.name}) cannot be used: its certificate expired on {end:%Y-%m-%d}")
 
 
-def _load_trusted(context: ssl.SSLContext, store: StoreSettings) -> None:
+def load_trusted(context: ssl.SSLContext, store: StoreSettings) -> None:
+    """Trust the certificates of a store."""
     trusted = _pem(_trusted(store))
     try:
         context.load_verify_locations(cadata=trusted)
@@ -211,7 +213,7 @@ def _load_trusted(context: ssl.SSLContext, store: StoreSettings) -> None:
         raise _refused(store, error) from None
 
 
-def _load_key(context: ssl.SSLContext, store: StoreSettings, material: KeyMaterial) -> None:
+def load_key(context: ssl.SSLContext, store: StoreSettings, material: KeyMaterial) -> None:
     """Hand a key to OpenSSL, which takes it from a file only: a private one, encrypted, gone at once."""
     passphrase = secrets.token_urlsafe(24)
     encryption = BestAvailableEncryption(passphrase.encode())

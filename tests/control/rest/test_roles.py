@@ -60,7 +60,7 @@ EXPECTED = {
     "GET /api/v1/flows/{name}/ledger": VIEWER,
     "GET /api/v1/flows/{name}/plan": VIEWER,
     "GET /api/v1/flows/{name}/config": VIEWER,
-    "GET /": VIEWER,
+    "GET /": PUBLIC,  # sends browsers to the page; what it tells programs is for viewers
     "GET /health": VIEWER,
     "GET /connector-plugins": VIEWER,
     "GET /connector-plugins/": VIEWER,
@@ -138,6 +138,11 @@ def test_who_may_not_is_told_so_before_what_is_wrong_with_the_body(served: Serve
     assert served.request("PUT", path, "", headers, content=body).status_code == 401
     assert served.request("PUT", path, "viewer", headers, content=body).status_code == 403
     assert served.request("PUT", path, "operator", headers, content=body).status_code == 400
+
+
+def test_only_browsers_are_sent_to_the_page_without_a_name(served: Served) -> None:
+    assert served.request("GET", "/", "", {"Accept": "text/html"}).headers["Location"] == "/ui/"
+    assert served.request("GET", "/", "", {"Accept": "application/json"}).status_code == 401
 
 
 def test_a_refusal_says_what_is_missing(served: Served) -> None:

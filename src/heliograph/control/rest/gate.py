@@ -95,7 +95,7 @@ class Gate:
         scope["state"]["caller"] = exchange.caller
         self._origins.check_origin(exchange.method, headers.get("origin"), headers.get("host"))
         if exchange.method not in SAFE_METHODS:
-            _KNOWN(Request(scope))  # before its body is read: nobody may change anything without a name
+            _KNOWN.check(Request(scope))  # before its body is read: nobody may change anything without a name
         await self._app(scope, await _checked_body(exchange, receive), send)
 
     def _completed(self, exchange: _Exchange, send: Send) -> Send:

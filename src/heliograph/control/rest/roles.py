@@ -34,7 +34,12 @@ class RoleRule:
     def __init__(self, role: Role) -> None:
         self.role = role
 
-    def __call__(self, request: Request) -> Caller:
+    async def __call__(self, request: Request) -> Caller:
+        """As FastAPI calls it: not in a thread, for every request passes here."""
+        return self.check(request)
+
+    def check(self, request: Request) -> Caller:
+        """Who calls, if they may."""
         caller: Caller = request.state.caller
         if caller.role >= self.role:
             return caller

@@ -25,7 +25,7 @@ def check_role(request: Request) -> None:
     """The same refusal that the route itself would give, for those who ask whether a refusal is due first."""
     role = role_of(request.scope.get("route"))
     if role is not None:
-        RoleRule(role)(request)
+        RoleRule(role).check(request)
 
 
 def _rule(dependant: Dependant | None) -> RoleRule | None:

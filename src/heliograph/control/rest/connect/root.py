@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from heliograph import __version__
 from heliograph.control.rest.connect.answers import HealthAnswer, ServerAnswer
-from heliograph.control.rest.roles import Role, needs
+from heliograph.control.rest.roles import Role, RoleRule, needs
 from heliograph.control.rest.site import site_of
 from heliograph.control.running_mirror import RunningMirror
 from heliograph.kafka.access import access_for
@@ -21,20 +21,22 @@ _HEALTHY = "Worker has completed startup and is ready to handle requests."
 _COMMIT = "unknown"
 _PAGE = "/ui/"
 
-router = APIRouter(dependencies=[needs(Role.VIEWER)])
+router = APIRouter()
+_viewer = RoleRule(Role.VIEWER)
 _cluster_ids: WeakKeyDictionary[RunningMirror, str] = WeakKeyDictionary()
 
 
-@router.get("/", response_model=ServerAnswer)
+@router.get("/", response_model=ServerAnswer, dependencies=[needs(Role.PUBLIC)])
 async def server(request: Request) -> Response | ServerAnswer:
     """Version and cluster, for programs; whoever wants a page is sent to it."""
     if _prefers_page(request.headers.get("accept", "*/*")):
-        return RedirectResponse(_PAGE, 303)
+        return RedirectResponse(_PAGE, 303)  # which asks for a token itself
+    _viewer.check(request)
     cluster_id = await run_in_threadpool(_cluster_id, site_of(request).mirror)
     return ServerAnswer(version=__version__, commit=_COMMIT, kafka_cluster_id=cluster_id)
 
 
-@router.get("/health", response_model=HealthAnswer)
+@router.get("/health", response_model=HealthAnswer, dependencies=[needs(Role.VIEWER)])
 async def health(request: Request) -> Response:
     """200 healthy, 503 starting, 500 unhealthy."""
     mirror = site_of(request).mirror
