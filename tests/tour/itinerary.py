@@ -282,7 +282,6 @@ def _plugins(one: Traveller) -> Iterator[Step]:
 
 
 def _loggers() -> Iterator[Step]:
-    yield _get("/admin/loggers", is_free=True)
     yield _get("/admin/loggers/root")
     yield _get("/admin/loggers/none.such")
     for level in ("DEBUG", "info", "TRACE", "FATAL", "OFF", "ALL", "loud", None, 5):
@@ -293,6 +292,7 @@ def _loggers() -> Iterator[Step]:
     yield _get(LOGGER)
     for scope in ("worker", "cluster", "strange"):
         yield _send("PUT", f"{LOGGER}?scope={scope}", {"level": "WARN"}, f"level in scope {scope}")
+    yield _get("/admin/loggers", is_free=True)  # last: now both sides have loggers that were changed, and others
 
 
 def _arrivals_and_departures(one: Traveller) -> Iterator[Step]:

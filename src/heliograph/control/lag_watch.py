@@ -36,6 +36,7 @@ class LagWatch:
         self._flow = flow
         self._lags: Mapping[TopicPartition, PartitionLag] = {}
         self._looked_at = time.monotonic()
+        self._waiting: dict[TopicPartition, tuple[int, float]] = {}  # what is next, and since when it has been seen
 
     def chore(self) -> Chore:
         """The looking as periodic work."""
@@ -60,7 +61,8 @@ class LagWatch:
         began, now_ms = time.monotonic(), int(time.time() * 1000)
         partitions = [assignment.source for assignment in self._flow.assignments]
         if not partitions:
-            self._looked_at = began
+            if self._flow.in_charge.is_set():  # else it is not known yet what will be mirrored
+                self._looked_at = began
             return "nothing is mirrored"
         done = self._flow.mirrored_offsets()
         with opened(self._flow.settings.source, {where.topic for where in partitions}) as (loop, network):
@@ -70,12 +72,24 @@ class LagWatch:
             nexts = {where: max(done.get(where, -1) + 1, firsts.get(where, 0)) for where in suspects}
             behind = sorted((where for where in suspects if nexts[where] < ends[where]), key=nexts.__getitem__)
             ages = first_ages(loop, network, {where: nexts[where] for where in behind[:_ASKED_FOR_AGE]}, ends, now_ms)
-        oldest = max(ages.values(), default=0.0)
+        ages |= dict.fromkeys(behind[_ASKED_FOR_AGE:], max(ages.values(), default=0.0))
+        ages = self._at_least_as_seen(ages, {where: nexts[where] for where in behind}, began)
         self._lags = {
-            where: PartitionLag(done.get(where, -1), ends[where], ends[where] - nexts[where], ages.get(where, oldest))
-            if where in nexts and nexts[where] < ends[where]
+            where: PartitionLag(done.get(where, -1), ends[where], ends[where] - nexts[where], ages[where])
+            if where in ages
             else PartitionLag(done.get(where, -1), ends[where], 0, 0.0)
             for where in partitions
         }
         self._looked_at = began
         return f"{len(behind)} of {len(partitions)} partitions behind"
+
+    def _at_least_as_seen(
+        self, ages: Mapping[TopicPartition, float], nexts: Mapping[TopicPartition, int], now: float
+    ) -> dict[TopicPartition, float]:
+        """Ages by our own clock where records do not tell: old formats, markers only, times that lie ahead."""
+        before = self._waiting
+        self._waiting = {
+            where: before[where] if where in before and before[where][0] == offset else (offset, now)
+            for where, offset in nexts.items()
+        }
+        return {where: max(ages.get(where, 0.0), now - since) for where, (_, since) in self._waiting.items()}

@@ -97,8 +97,8 @@ OPTIONS: Final = (
         "metrics.partitions.max",
         Kind.INT,
         1000,
-        "So many partitions of a flow have metrics of their own, those furthest behind first; the rest is counted in "
-        "the flow's.",
+        "At most so many partitions of a flow have metrics of their own: gauges of those furthest behind, counters of "
+        "those seen first. All others are summed in one series, `(other)`.",
         Scope.REST,
         minimum=0,
     ),

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from heliograph import __version__
 from heliograph.config.rest_access import RestAccess
+from heliograph.control.metrics.mirror_metrics import MirrorMetrics
 from heliograph.control.rest import api, health_routes, metrics_route
 from heliograph.control.rest.audit import AuditLog
 from heliograph.control.rest.connect import router as connect
@@ -45,6 +46,7 @@ def create_app(mirror: RunningMirror, access: RestAccess, audit: AuditLog) -> Fa
         dependencies=[Depends(check_rule)],
     )
     app.state.site = Site(mirror, audit)
+    app.state.metrics = MirrorMetrics(mirror)
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _told)

@@ -8,7 +8,6 @@ from starlette.concurrency import run_in_threadpool
 from heliograph.control.metrics.mirror_metrics import MirrorMetrics
 from heliograph.control.metrics.text import CONTENT_TYPE
 from heliograph.control.rest.roles import Role, needs
-from heliograph.control.rest.site import site_of
 
 router = APIRouter(tags=["metrics"])
 
@@ -16,7 +15,7 @@ router = APIRouter(tags=["metrics"])
 @router.get("/metrics", dependencies=[needs(Role.VIEWER)], response_class=Response)
 async def metrics(request: Request) -> Response:
     """All metrics in Prometheus' text format."""
-    made = metrics_of(request)
+    made: MirrorMetrics = request.app.state.metrics
     page = made.recent()
     if page is None:
         page = await run_in_threadpool(made.page)
@@ -24,12 +23,3 @@ async def metrics(request: Request) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(page.packed, headers={**headers, "Content-Encoding": "gzip"})
     return Response(page.text, headers=headers)
-
-
-def metrics_of(request: Request) -> MirrorMetrics:
-    """The metrics of the mirror that a request is for."""
-    state = request.app.state
-    if not hasattr(state, "metrics"):
-        state.metrics = MirrorMetrics(site_of(request).mirror)
-    made: MirrorMetrics = state.metrics
-    return made
