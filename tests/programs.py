@@ -24,10 +24,20 @@ def _may_install() -> bool:
 
 
 def _installed(name: str, package: str) -> str | None:
-    command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", package]
+    """Lists of packages may be missing or old on a new machine, so they are fetched if the first try fails."""
+    install = ("install", "-y", "--no-install-recommends", package)
+    if not _apt_get(*install):
+        _apt_get("update")
+        _apt_get(*install)
+    return shutil.which(name)
+
+
+def _apt_get(*arguments: str) -> bool:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
-        subprocess.run(command, env=environment, timeout=_INSTALL_SECONDS, capture_output=True, check=True)
-    except subprocess.SubprocessError:
-        return None
-    return shutil.which(name)
+        done = subprocess.run(
+            ["apt-get", "-q", *arguments], env=environment, timeout=_INSTALL_SECONDS, capture_output=True, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
