@@ -73,7 +73,7 @@ def routes(
 
     exact = route("exact", is_two_way=True)
     ways = {
-        "at least once": route("loose", has_heartbeats=True),
+        "at least once": route("loose", has_heartbeats=True, is_exactly_once=False),
         "exactly once": exact,
         "identity": route("same", keeps_names=True),
         "tls": route("safe", cluster=vault.cluster),

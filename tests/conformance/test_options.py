@@ -87,6 +87,7 @@ def test_sync_topic_configs(routes: Routes) -> None:
     topic = route.new_topic({"retention.bytes": "1000000", "delete.retention.ms": "1000"})
     route.await_topic(topic)
     route.target.set(route.copy_of(topic), {"retention.bytes": "2000000", "delete.retention.ms": "2000"})
+    wait_until(lambda: _value(route, topic, "delete.retention.ms") == "2000", "what was set to be seen", 30)
 
     wait_until(lambda: _value(route, topic, "retention.bytes") == "1000000", "the source's setting", 120, 0.2)
     assert _value(route, topic, "delete.retention.ms") == "2000"

@@ -42,6 +42,7 @@ class Told:
         options = {
             f"{self.name}.topics": self.topic,
             "tasks.max": "1",
+            "heartbeats.replication.enabled": "false",  # other tests may have left some on the clusters
             "emit.heartbeats.enabled": "true",
             "emit.heartbeats.interval.seconds": "3",
             "heartbeats.topic.replication.factor": "1",

@@ -39,6 +39,7 @@ class Place:
         options = {
             f"{self.flow}.topics": self.topic,
             "groups": _GROUP,
+            "heartbeats.replication.enabled": "false",  # other tests may have left some on the clusters
             "refresh.groups.interval.seconds": "1",
             "sync.group.offsets.enabled": "true",
             "sync.group.offsets.interval.seconds": "1",

@@ -70,6 +70,7 @@ class Station:
             f"{self.name}.topics": self.topic,
             f"{self.name}.emit.heartbeats.enabled": "true",
             "tasks.max": "1",
+            "heartbeats.replication.enabled": "false",  # other tests may have left some on the clusters
             "heartbeats.topic.replication.factor": "1",
             "config.storage.replication.factor": "1",
             "checkpoints.topic.replication.factor": "1",
