@@ -105,7 +105,7 @@ def test_partitions_lanes_tasks_and_events_agree_with_the_api(visit: Visit, site
         assert row["State"] == "mirrored"
         assert _number(row["Lane"]) == known[name]["lane"]
         assert _number(row["Source end"]) <= known[name]["end"]
-        if not name.startswith(site.topic):
+        if not name.startswith((site.topic, "heartbeats")):  # these grow while we look
             assert _number(row["Source end"]) == known[name]["end"]
     detail = site.of_flow()
     lanes = {row["Lane"]: _number(row["Partitions"]) for row in _rows(visit.page, "lanes")}
