@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 
 import httpx
 import pytest
 
 from heliograph.embedded.ports import free_ports
 from heliograph.monitor.endpoint import BadAddress, Delivery, Endpoint, check_address
-from tests.monitor.receivers import Hook, running_hook
-
-
-@pytest.fixture
-def hook() -> Iterator[Hook]:
-    with running_hook() as hook:
-        yield hook
-
-
-@pytest.fixture
-def client() -> Iterator[httpx.Client]:
-    with httpx.Client(trust_env=False) as client:
-        yield client
+from tests.monitor.receivers import Hook
 
 
 def test_a_message_arrives_with_the_credentials_of_the_address(hook: Hook, client: httpx.Client) -> None:

@@ -20,7 +20,7 @@ from heliograph.monitor.endpoint import Endpoint
 from heliograph.monitor.judgement import Thresholds
 from heliograph.monitor.monitor import Monitor, Pace, Receivers, Round
 from heliograph.monitor.observer import Observer
-from tests.monitor.receivers import Hook, running_alertmanager, running_hook, running_pushgateway
+from tests.monitor.receivers import Hook, running_alertmanager, running_pushgateway
 from tests.monitor.scene import Scene, make_scene
 from tests.waiting import wait_until
 from tests.zoo.topics import create_topic
@@ -40,18 +40,6 @@ def pushgateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with running_alertmanager(tmp_path_factory.mktemp("alertmanager")) as url:
         yield url
-
-
-@pytest.fixture
-def hook() -> Iterator[Hook]:
-    with running_hook() as hook:
-        yield hook
-
-
-@pytest.fixture
-def client() -> Iterator[httpx.Client]:
-    with httpx.Client(trust_env=False) as client:
-        yield client
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
@@ -39,7 +40,7 @@ class RunningMirror:
         self._lock = threading.RLock()  # one change at a time
         for flow in self.flows.values():
             if flow.driver is not None:
-                flow.driver.before_take_over = lambda flow=flow: self._adopt(flow)  # type: ignore[misc]
+                flow.driver.before_take_over = partial(self._adopt, flow)
 
     def flow(self, name: str) -> RunningFlow:
         """The flow of that name, `A->B`."""
@@ -56,7 +57,7 @@ class RunningMirror:
         if drivers := self.drivers():
             self._mirror = Mirror(drivers, self.config.spark)
             for flow in self.flows.values():
-                flow.has_ended = lambda flow=flow: self._has_ended(flow)  # type: ignore[misc]
+                flow.has_ended = partial(self._has_ended, flow)
             self._mirror.start()
         for flow in self.flows.values():
             flow.start_chores()
@@ -148,8 +149,9 @@ class RunningMirror:
     def _check_slots(self, flow: RunningFlow, config: MirrorConfig) -> None:
         wanted = sum(item.number("tasks.max") for item in config.flows if item.enabled)
         if self._mirror is not None and wanted > self._mirror.slots:
-            free = self._mirror.slots - wanted + config.flow(flow.name).number("tasks.max")  # type: ignore[union-attr]
-            why = f"Spark was started with room for {free} lanes of this flow: change the file and restart"
+            others = sum(item.number("tasks.max") for item in config.flows if item.enabled and item.name != flow.name)
+            room = self._mirror.slots - others
+            why = f"Spark was started with room for {room} lanes of this flow: change the file and restart"
             raise ConfigError([_refused(flow, "tasks.max", why)])
 
     def _adopt(self, flow: RunningFlow) -> None:

@@ -165,7 +165,6 @@ class FlowDriver:
         ids = self._lane_ids()
         self.refresh()
         self._bookkeeping.fence(ids, {assignment.target for assignment in self._assignments})
-        self._is_renewed = False
         self.has_lanes.clear()
         self._wanted.set()
         self._settle()
