@@ -47,19 +47,19 @@ def spare() -> Iterator[EmbeddedCluster]:
 def test_both_directions_at_once(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> None:
     settings, log = tmp_path / "mm2.properties", tmp_path / "mirror.log"
     options = {"topics": r".*both-ways", "tasks.max": "1"}
-    write_settings(settings, {"here": primary, "there": backup}, ["here->there", "there->here"], options)
+    write_settings(settings, {"oslo": primary, "rome": backup}, ["oslo->rome", "rome->oslo"], options)
     for cluster in (primary, backup):
         _create(cluster, "both-ways")
     mirror = MirrorProcess(settings, log)
     try:
         with _load(primary, "both-ways") as out, _load(backup, "both-ways") as back:
-            await_growth(backup, "here.both-ways")
-            await_growth(primary, "there.both-ways")
-        expect_equal(primary, backup, copies("both-ways", "here.both-ways", _PARTITIONS), out.acknowledged, log)
-        expect_equal(backup, primary, copies("both-ways", "there.both-ways", _PARTITIONS), back.acknowledged, log)
+            await_growth(backup, "oslo.both-ways")
+            await_growth(primary, "rome.both-ways")
+        expect_equal(primary, backup, copies("both-ways", "oslo.both-ways", _PARTITIONS), out.acknowledged, log)
+        expect_equal(backup, primary, copies("both-ways", "rome.both-ways", _PARTITIONS), back.acknowledged, log)
         with admin_of(primary) as one, admin_of(backup) as other:
             names = {*one.topics(), *other.topics()}
-        copied = {"here.both-ways", "there.both-ways"}
+        copied = {"oslo.both-ways", "rome.both-ways"}
         assert {name for name in names if name.endswith("both-ways")} == {"both-ways", *copied}
         assert mirror.stop() == 0
     finally:

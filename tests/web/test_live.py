@@ -91,7 +91,7 @@ def test_the_page_of_a_flow_shows_its_numbers(visit: Visit, site: LiveSite) -> N
     assert re.fullmatch(r"[\d.]+/s", shown["Records"])
     assert float(shown["Records"].removesuffix("/s")) == pytest.approx(flow["records_per_second"], rel=0.3)
     assert re.fullmatch(r"≤ \d+ s", shown["RPO"])
-    assert re.fullmatch(r"\d+ ms|[\d.]+ s", shown["Latency, average"])
+    assert re.fullmatch(r"\d+ ms|[\d.]+ s|\d+ m \d+ s", shown["Latency, average"])  # records may wait for their mirror
     expect(visit.page.locator(".health .chip")).to_have_text(re.compile("up to date|copying"))
 
 
@@ -139,7 +139,7 @@ def test_groups_agree_with_the_api(visit: Visit, site: LiveSite) -> None:
     for row, place in zip(sorted(rows, key=lambda row: row["Partition"]), known["partitions"], strict=True):
         assert row["Partition"] == f"{place['topic']}-{place['partition']}"
         assert (_number(row["Source offset"]), row["Translation"]) == (site.group_offset, "exact")
-        assert _number(row["Translated"]) == place["translated_offset"] > site.group_offset
+        assert _number(row["Translated"]) == place["translated_offset"] >= site.group_offset  # markers shift it
         assert _number(row["Target offset"]) == place["target_offset"]
     visit.page.get_by_role("button", name=site.group).click()
     expect(visit.page.get_by_role("searchbox", name="Filter offsets of groups")).to_have_value(site.group)

@@ -201,8 +201,13 @@ class FlowDriver:
 
     def pause(self) -> None:
         """Run no further epochs until `resume`; the flow stays ours."""
+        self._drained.clear()
         self._is_paused = True
         self._settle()
+
+    def await_rest(self, seconds: float) -> bool:
+        """Wait, after `pause`, until all lanes have committed and ended; whether they did so in time."""
+        return self._drained.wait(seconds)
 
     def resume(self) -> None:
         """Run epochs again."""

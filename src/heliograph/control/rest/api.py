@@ -35,6 +35,7 @@ from heliograph.control.rest.site import site_of
 from heliograph.model import Event, TopicPartition
 
 _RECENT_SECONDS = 5.0
+_REST_SECONDS = 10.0  # for lanes to commit what they have, when a flow is paused
 
 router = APIRouter(prefix="/api/v1", tags=["heliograph"])
 _viewers = [needs(Role.VIEWER)]
@@ -96,6 +97,8 @@ def change_state(request: Request, name: str, wanted: WantedState, caller: Opera
     for connector in list(found.states):
         if found.states[connector] is not state:
             site.mirror.change_state(found, connector, state)
+    if state is RunState.PAUSED and found.driver is not None and found.driver.has_lanes.is_set():
+        found.driver.await_rest(_REST_SECONDS)
     after = {connector.value: new.value for connector, new in found.states.items()}
     site.audit.write(caller, f"state of {name}", before, after)
     return views.flow_view(found)
