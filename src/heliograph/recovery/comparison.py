@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
-from heliograph.kafka.reading import EARLIEST
-from heliograph.kafka.records import Record
+from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import Assignment, TopicPartition
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The first place where two partitions differ."""
-
-    source: TopicPartition
-    target: TopicPartition
-    source_record: Record | None
-    target_record: Record | None
-
-    def __str__(self) -> str:
-        if self.source_record is None:
-            assert self.target_record is not None
-            return f"{self.target} offset {self.target_record.offset}: a record that {self.source} does not have"
-        if self.target_record is None:
-            return f"{self.source} offset {self.source_record.offset}: missing at the end of {self.target}"
-        fields = [name for name in ("key", "value", "headers", "timestamp") if self._differs(name)]
-        places = f"{self.source} offset {self.source_record.offset}, {self.target} offset {self.target_record.offset}"
-        return f"{places}: {', '.join(fields)} not the same"
-
-    def _differs(self, field: str) -> bool:
-        return bool(getattr(self.source_record, field) != getattr(self.target_record, field))
+from heliograph.recovery.difference import Difference
+from heliograph.recovery.pairing import Pairing, Stretch, compare_stretches
 
 
 @dataclass(frozen=True)
@@ -64,35 +41,25 @@ def compare(
         networks = Network(loop, source), Network(loop, target)
         records, differences, done = 0, [], 0
         for assignment in sorted(assignments, key=lambda item: item.source):
-            count, difference = _compare_partition(loop, networks, assignment)
-            records += count
+            result = _compare_partition(loop, networks, assignment)
+            records += result.records
             done += 1
             progress(done)
-            if difference is not None:
-                differences.append(difference)
+            if result.difference is not None:
+                differences.append(result.difference)
         return Comparison(done, records, differences)
     finally:
         loop.close()
 
 
-def _compare_partition(
-    loop: Loop, networks: tuple[Network, Network], assignment: Assignment
-) -> tuple[int, Difference | None]:
+def _compare_partition(loop: Loop, networks: tuple[Network, Network], assignment: Assignment) -> Pairing:
     sides = zip(networks, (assignment.source, assignment.target), strict=True)
-    count = 0
-    for ours, theirs in zip_longest(*(_records(loop, network, where) for network, where in sides)):
-        if ours is None or theirs is None or _content(ours) != _content(theirs):
-            return count, Difference(assignment.source, assignment.target, ours, theirs)
-        count += 1
-    return count, None
+    return compare_stretches(*(_all_of(loop, network, where) for network, where in sides))
 
 
-def _records(loop: Loop, network: Network, where: TopicPartition) -> Iterator[Record]:
+def _all_of(loop: Loop, network: Network, where: TopicPartition) -> Stretch:
     network.refresh([where.topic])
     starts = reading.list_offsets(network, where.topic, {where.partition: EARLIEST})
-    for _, record in reading.read_to_end(loop, network, where.topic, starts):
-        yield record
-
-
-def _content(record: Record) -> tuple[object, ...]:
-    return record.timestamp, record.key, record.value, tuple(record.headers)
+    ends = reading.list_offsets(network, where.topic, {where.partition: LATEST})
+    batches = reading.read_batches(loop, network, where.topic, starts, ends)
+    return Stretch(where, batches, starts[where.partition], ends[where.partition])
