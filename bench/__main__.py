@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdegh] [--rounds 3] [--write]."""
+"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeghi] [--rounds 3] [--write]."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from bench.measure import CatchUp, Latency, catch_up, log_gigabytes
 from bench.questions import questions
 from bench.rivals import Heliograph, RealMirrorMaker2, Rival
 from bench.topics import ManyTopics, many_topics
+from bench.verify import verification
 from bench.workloads import CATCH_UP, PLAIN, TINY, Workload
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.jars import kafka_version
@@ -158,6 +159,14 @@ class Bench:
         self.notes.append(f"(h) {result}")
         self.console.print(self.notes[-1])
 
+    def verification(self) -> None:
+        """Workload i: how fast a copy is proven to be one."""
+        with self._clusters() as (source, target):
+            properties = settings.heliograph(settings.common(source, target, PLAIN.topic, 2))
+            result = verification(properties, Path(tempfile.mkdtemp(dir=self.folder)), source, target)
+        self.notes.append(f"(i) {result}")
+        self.console.print(self.notes[-1])
+
     def _catch_up_once(self, workload: Workload, name: str, lanes: int, exactly_once: bool = True) -> CatchUp:
         with self._clusters() as (source, target):
             workload.prepare(source, self.folder)
@@ -253,8 +262,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
     parser.add_argument(
         "--workloads",
-        default="abcdegh",
-        help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync, h questions over REST",
+        default="abcdeghi",
+        help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync, h questions over REST, "
+        "i verification",
     )
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
     parser.add_argument(
@@ -282,6 +292,8 @@ def main() -> None:
             bench.group_sync()
         if "h" in arguments.workloads:
             bench.questions(arguments.seconds)
+        if "i" in arguments.workloads:
+            bench.verification()
         if arguments.variants:
             bench.variants(CATCH_UP)
     console.print(_table(bench.rows))

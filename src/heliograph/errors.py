@@ -11,12 +11,17 @@ HeliographError           1  something failed while running
 │   ├── BrokerUnavailable    no connection, or no answer in time: tried again
 │   ├── BrokerRefused        the broker answered with an error code
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
+│   ├── FenceFailed          topics cannot be closed to producers, or not be opened again
 │   ├── MalformedRecord      a record of MirrorMaker 2's topics is not what it should be
 │   └── Fenced               a newer producer has taken our transactional id
 │       └── TakenOver     5  the flow belongs to another mirror now
 ├── DriverGone            1  a lane has lost the process that planned it
 ├── EngineFailed          1  Spark has ended under us
-└── DifferenceFound       4  source and target differ
+├── HookFailed            1  a command or webhook of the user's own failed, and the file says to stop then
+├── StillWriting          1  producers have not stopped in time
+├── DifferenceFound       4  source and target differ
+└── OperationFailed       1  a switchover, failover or failback stopped at a step
+    └── StepFailed           what one step wants is not so, or does not come about
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 
     from heliograph.config.problem import Problem
     from heliograph.model import TopicPartition
+    from heliograph.recovery.hooks import HookOutcome
 
 
 class HeliographError(Exception):
@@ -103,6 +109,10 @@ class AuthenticationFailed(ClusterError):
     retriable = True
 
 
+class FenceFailed(ClusterError):
+    """Topics cannot be closed to producers, or not be opened to them again."""
+
+
 class MalformedRecord(ClusterError):
     """A record of MirrorMaker 2's topics is not what it should be."""
 
@@ -126,6 +136,26 @@ class DriverGone(HeliographError):
 
 class EngineFailed(HeliographError):
     """Spark has ended; only a new process can go on."""
+
+
+class HookFailed(HeliographError):
+    """A hook failed that must not; holds what became of all hooks of that moment so far."""
+
+    def __init__(self, message: str, outcomes: Sequence[HookOutcome]) -> None:
+        super().__init__(message)
+        self.outcomes = tuple(outcomes)
+
+
+class StillWriting(HeliographError):
+    """Topics still grow, or transactions are still open, though the time to wait for that is over."""
+
+
+class OperationFailed(HeliographError):
+    """An operation stopped; its text tells where, why, and what was put back."""
+
+
+class StepFailed(OperationFailed):
+    """A step of an operation cannot be done, or what it waits for does not come."""
 
 
 class DifferenceFound(HeliographError):

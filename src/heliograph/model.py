@@ -116,6 +116,27 @@ class ChoreState:
 
 
 @dataclass(frozen=True)
+class SourceSight:
+    """How far a source was last seen to reach: the ends of all partitions that were not mirrored to their end."""
+
+    at_ms: int
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OperationNote:
+    """One line of the journal of a switchover, failover or failback."""
+
+    operation: str
+    id: str
+    step: str  # empty: of the whole operation
+    state: str  # began, done, failed, undone
+    text: str
+    by: str
+    at_ms: int
+
+
+@dataclass(frozen=True)
 class Assignment:
     """One source partition that a lane copies, and where to."""
 

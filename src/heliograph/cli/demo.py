@@ -59,7 +59,7 @@ class DemoResult:
         return {
             "equal": report.comparison.is_equal,
             "records": report.comparison.records,
-            "partitions": report.comparison.partitions,
+            "partitions": len(report.comparison.partitions),
             "differences": [str(difference) for difference in report.comparison.differences],
             "mirrored_records_per_second": round(report.records_per_second, 1),
             "median_latency_ms": report.median_latency_ms,
@@ -76,7 +76,7 @@ class DemoResult:
         verdict = "equal, record by record" if report.comparison.is_equal else "DIFFERENT"
         lines = [
             f"source and target are {verdict}: {report.comparison.records:,} records "
-            f"in {report.comparison.partitions} partitions compared",
+            f"in {len(report.comparison.partitions)} partitions compared",
             f"mirrored {report.records_per_second:,.0f} records/s in {report.transactions:,} transactions, "
             f"median latency {report.median_latency_ms} ms, Kafka {report.kafka_version}",
             *(f"  {difference}" for difference in report.comparison.differences),

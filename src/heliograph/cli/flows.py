@@ -22,3 +22,12 @@ def chosen_flows(config: MirrorConfig, name: str | None) -> tuple[FlowConfig, ..
         known = ", ".join(flow.name for flow in config.flows)
         raise typer.BadParameter(f"there is no flow {name}; flows are {known}")
     return (found,)
+
+
+def one_flow(config: MirrorConfig, name: str | None) -> FlowConfig:
+    """The flow that the user named, or the only one that mirrors."""
+    flows = [flow for flow in chosen_flows(config, name) if flow.enabled]
+    if len(flows) != 1:
+        known = ", ".join(flow.name for flow in config.flows if flow.enabled)
+        raise typer.BadParameter(f"name one enabled flow with --flow; there are: {known or 'none'}")
+    return flows[0]

@@ -13,10 +13,12 @@ from heliograph.cli.bench import bench
 from heliograph.cli.check import check
 from heliograph.cli.demo import demo
 from heliograph.cli.monitor import monitor
+from heliograph.cli.operations import failback, failover, switchover
 from heliograph.cli.plan import plan
 from heliograph.cli.run import run
 from heliograph.cli.status import lag, status
 from heliograph.cli.token import token
+from heliograph.cli.verify import verify
 from heliograph.errors import HeliographError
 
 app = typer.Typer(
@@ -31,7 +33,11 @@ app.command()(status)
 app.command()(lag)
 app.command()(plan)
 app.command()(check)
+app.command()(verify)
 app.command()(monitor)
+app.command()(switchover)
+app.command()(failover)
+app.command()(failback)
 app.command()(token)
 app.add_typer(offsets.app)
 app.add_typer(config.app)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heliograph.cli.config import FileArgument
-from heliograph.cli.flows import FlowOption, chosen_flows
+from heliograph.cli.flows import FlowOption, one_flow
 from heliograph.cli.output import Data, Format, FormatOption, show
 from heliograph.errors import ClusterError
 from heliograph.model import TopicPartition
@@ -57,17 +57,9 @@ def translate(
     from heliograph.config.mirror_config import load
 
     config = load(file)
-    chosen = _one_flow(config, flow)
+    chosen = one_flow(config, flow)
     wanted = {"": [_parsed_offset(text) for text in offset]} if offset else None
     show(_translated(config, chosen, reverse, wanted, group or ()), output)
-
-
-def _one_flow(config: MirrorConfig, name: str | None) -> FlowConfig:
-    flows = [flow for flow in chosen_flows(config, name) if flow.enabled]
-    if len(flows) != 1:
-        known = ", ".join(flow.name for flow in config.flows if flow.enabled)
-        raise typer.BadParameter(f"name one enabled flow with --flow; there are: {known or 'none'}")
-    return flows[0]
 
 
 def _parsed_offset(text: str) -> Offset:

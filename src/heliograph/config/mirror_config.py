@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heliograph.config import options, properties
+from heliograph.config.hook_reading import HookReader
 from heliograph.config.option import Scope
 from heliograph.config.overrides import revised
 from heliograph.config.problem import Problem, Severity
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from heliograph.config.cluster import ClusterConfig
     from heliograph.config.flow import FlowConfig
+    from heliograph.config.hook import Hook
     from heliograph.config.option import Value
     from heliograph.config.overrides import Changes
     from heliograph.config.properties import PropertiesFile
@@ -42,6 +44,7 @@ class MirrorConfig:
     spark: Mapping[str, str] = field(repr=False)
     problems: tuple[Problem, ...]
     others: tuple[FlowConfig, ...] = ()  # flows back from the targets that were chosen: other processes run them
+    hooks: Sequence[Hook] = ()
     _origin: _Origin | None = field(default=None, repr=False)
 
     def with_changes(self, changes: Mapping[str, Changes]) -> MirrorConfig:
@@ -95,12 +98,23 @@ def _read(origin: _Origin) -> MirrorConfig:
     found = list(reading.read())
     settings = _top_settings(reading.source)
     found.extend(check_rest(settings, file.file))
+    hook_reader = HookReader(settings, file.file, tuple(reading.clusters), reading.secrets)
+    hooks = hook_reader.read()
+    found.extend(hook_reader.problems)
     problems = _in_order(_without(reading.secrets, problem) for problem in found)
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ConfigError([problem for problem in problems if problem.severity is not Severity.NOTE])
     spark = {name: revealed_text(s.value) for name, s in settings.items() if name.startswith("spark.")}
     return MirrorConfig(
-        file.file, reading.clusters, tuple(reading.flows), settings, spark, problems, tuple(reading.others), origin
+        file.file,
+        reading.clusters,
+        tuple(reading.flows),
+        settings,
+        spark,
+        problems,
+        tuple(reading.others),
+        hooks,
+        origin,
     )
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from heliograph.config.properties import Entry
 
 _SECRET_NAME: Final = re.compile(
-    r"secret|passw|token|credential|jaas|^rest\.user\.|(access|private|api|account|encryption|signing)[._-]?key",
+    r"secret|passw|token|credential|jaas|^rest\.user\.|(access|private|api|account|encryption|signing)[._-]?key"
+    r"|^hooks\..*\.(url|headers)$",
     re.IGNORECASE,
 )
 _SECRET_OPTION_NAMES: Final = tuple(option.name for option in options.OPTIONS if option.secret)

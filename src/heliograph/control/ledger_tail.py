@@ -12,7 +12,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST, CommittedBatch
-from heliograph.model import ChoreState, Event, EventKind, LedgerEntry, TopicPartition
+from heliograph.model import ChoreState, Event, EventKind, LedgerEntry, OperationNote, SourceSight, TopicPartition
 
 RATE_MS = 60_000
 
@@ -57,11 +57,14 @@ class LedgerTail:
         self._now_ms = now_ms
         self.owner = ""
         self.last_commit_ms = 0
+        self.alive_ms = 0  # when a mirror wrote last
         self.records = 0  # of the last minute, as bytes
         self.bytes = 0
         self.events: list[Event] = []
         self.set_aside: dict[TopicPartition, str] = {}
         self.chores: tuple[ChoreState, ...] = ()  # as told last by the owner
+        self.sight: SourceSight | None = None  # how far the source was seen to reach
+        self.notes: list[OperationNote] = []  # of operations, as far as was read
         self._begins_ms: int | None = None
         self._has_owner_record = False
         self._knows_all_set_aside = False
@@ -78,17 +81,22 @@ class LedgerTail:
         if self._begins_ms is None:
             self._begins_ms = time_ms
         if time_ms < self._now_ms - RATE_MS and _tells_only_of_progress(batch):
-            self.last_commit_ms = max(self.last_commit_ms, time_ms)
+            self.last_commit_ms = self.alive_ms = max(self.last_commit_ms, time_ms)
             return
         for record in records.decode(batch.magic, batch.data):
-            self._add_value(record.value or b"{}")
+            self._add_value(record.value or b"{}", record.timestamp)
 
-    def _add_value(self, value: bytes) -> None:
+    def _add_value(self, value: bytes, time_ms: int) -> None:
         owner = ledger.decode_owner(value)
         if owner is not None:
             self._has_owner_record = True
             self._now_owned_by(owner)
         self.chores = ledger.decode_chores(value) or self.chores
+        self.sight = ledger.decode_sight(value) or self.sight
+        if (note := ledger.decode_note(value)) is not None:
+            self.notes.append(note)
+        elif owner is None or not ledger.is_operation(owner):
+            self.alive_ms = max(self.alive_ms, time_ms)
         entry = ledger.decode_entry(value)
         if entry is None:
             return

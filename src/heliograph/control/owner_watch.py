@@ -31,7 +31,7 @@ class OwnerWatch:
             for batch in reading.read_batches(loop, network, topic, {0: start}, {0: end}):
                 for record in records.decode(batch.magic, batch.data):
                     owner = ledger.decode_owner(record.value or b"{}") if record.offset >= start else None
-                    if owner is not None and owner != self._flow.owner:
+                    if owner not in (None, self._flow.owner) and not ledger.is_operation(owner):
                         self._flow.was_taken_over = True
                         return f"the flow belongs to {owner} now"
         self._read_to = max(start, end)

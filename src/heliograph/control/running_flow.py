@@ -21,12 +21,14 @@ from heliograph.control.history import History, Point
 from heliograph.control.lag_watch import LagWatch, PartitionLag
 from heliograph.control.meter import FlowMeter
 from heliograph.control.owner_watch import OwnerWatch
+from heliograph.control.sight_book import SightBook
 from heliograph.control.standing import Standing
 from heliograph.engine.flow import FlowDriver
 from heliograph.model import Assignment, Event, LedgerEntry, TopicPartition
 from heliograph.sync.group_offsets import GroupOffsets
 
 _KEPT_EVENTS = 1000
+_ORDERS_SECONDS = 5.0
 _STALLED_SECONDS = 30.0
 _BLIND_SECONDS = 20.0  # without knowing where the source ends
 
@@ -71,6 +73,7 @@ class RunningFlow:
         self.history = History(self._measure)
         self.states = dict.fromkeys(Connector if self.driver else (Connector.HEARTBEAT,), RunState.RUNNING)
         self.has_ended: Callable[[], bool] = lambda: False
+        self.follow_orders: Callable[[], str] = lambda: ""
         self._started_at = time.monotonic()
         self._events: deque[Event] = deque(maxlen=_KEPT_EVENTS)
         self._lock = threading.Lock()
@@ -126,9 +129,11 @@ class RunningFlow:
             return chores
         driver.followers[:] = [self.meter.mirrored, self._note]
         own = [Standing(driver).chore(), OwnerWatch(driver).chore(), ChoreBook(driver, chores.reports).chore()]
+        own.append(SightBook(driver, lag_watch).chore())
         for chore in (*duties.duties(config, self.config, driver, self.groups, self.meter), *own):
             chores.add(self._gated(chore, driver.in_charge.is_set))
-        for chore in (lag_watch.chore(), self.history.chore()):
+        orders = Chore("orders", _ORDERS_SECONDS, lambda: self.follow_orders())
+        for chore in (lag_watch.chore(), self.history.chore(), orders):
             chores.add(chore)
         return chores
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from heliograph.config.flow import FlowConfig
@@ -40,7 +40,8 @@ class RunningMirror:
         self._lock = threading.RLock()  # one change at a time
         for flow in self.flows.values():
             if flow.driver is not None:
-                flow.driver.before_take_over = partial(self._adopt, flow)
+                flow.driver.on_announced = partial(self._adopt, flow)
+                flow.follow_orders = partial(self._follow_orders, flow)
 
     def flow(self, name: str) -> RunningFlow:
         """The flow of that name, `A->B`."""
@@ -155,12 +156,10 @@ class RunningMirror:
             raise ConfigError([_refused(flow, "tasks.max", why)])
 
     def _adopt(self, flow: RunningFlow) -> None:
-        """Before a flow is taken over for the first time: do as an earlier process was told."""
-        if flow.name in self._adopted:
-            return
+        """While a flow is taken over: do as an earlier process was told, or as an operation wants."""
         stored = StateStore(flow.config).read()
         with self._lock:
-            if stored.changes:
+            if stored.changes and flow.name not in self._adopted:
                 try:
                     self._apply_changes(flow, stored.changes, self.checked(flow, stored.changes))
                     log.warning(
@@ -170,11 +169,21 @@ class RunningMirror:
                     log.error(
                         "%s: settings changed over REST no longer fit the file, and are left: %s", flow.name, error
                     )
-            for connector, state in stored.states.items():
-                if connector in flow.states and state is not flow.states[connector]:
-                    log.warning("%s: %s is %s, as it was told to be", flow.name, connector.value, state.value)
-                    self._apply_state(flow, connector, state)
+            self._apply_states(flow, stored.states)
             self._adopted.add(flow.name)
+
+    def _follow_orders(self, flow: RunningFlow) -> str:
+        """Do what was written down by others meanwhile: operations stop flows and let them go on."""
+        with self._lock:
+            if flow.name in self._adopted:
+                self._apply_states(flow, StateStore(flow.config).read().states)
+        return ", ".join(sorted({state.value.lower() for state in flow.states.values()}))
+
+    def _apply_states(self, flow: RunningFlow, states: Mapping[Connector, RunState]) -> None:
+        for connector, state in states.items():
+            if connector in flow.states and state is not flow.states[connector]:
+                log.warning("%s: %s is %s, as it was told to be", flow.name, connector.value, state.value)
+                self._apply_state(flow, connector, state)
 
 
 def _told(changes: Changes) -> str:

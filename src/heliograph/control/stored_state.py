@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.overrides import Changes
@@ -20,6 +21,7 @@ from heliograph.sync.compacted_topic import CompactedTopic
 
 _STATE = "target-state-"
 _CHANGES = "heliograph-changes"
+_OPERATION = "heliograph-operation"
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class StoredState:
 
     states: Mapping[Connector, RunState] = field(default_factory=dict)
     changes: Changes = field(default_factory=dict)
+    operation: Mapping[str, Any] = field(default_factory=dict)  # the last one, and what it must remember
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,17 @@ class StateStore:
                 return StoredState()
         states: dict[Connector, RunState] = {}
         changes: Changes = {}
+        operation: Mapping[str, Any] = {}
         with self._topic() as topic:
             for record in topic.read():
                 key, value = (record.key or b"").decode(errors="replace"), record.value
                 if key == _CHANGES:
                     changes = _decode_changes(value)
+                elif key == _OPERATION:
+                    operation = json.loads(value or b"{}")
                 elif (connector := _connector(key)) is not None:
                     states[connector] = _decode_state(value)
-        return StoredState(states, changes)
+        return StoredState(states, changes, operation)
 
     def write_state(self, connector: Connector, state: RunState) -> None:
         """Write down what a connector was told to do."""
@@ -77,6 +83,10 @@ class StateStore:
     def write_changes(self, changes: Changes, by: str) -> None:
         """Write down all settings that differ from the file."""
         self._write(_Item(_CHANGES, {"properties": dict(changes), "by": by}))
+
+    def write_operation(self, fields: Mapping[str, Any]) -> None:
+        """Write down how far an operation is, and what it must remember."""
+        self._write(_Item(_OPERATION, fields))
 
     def _write(self, item: _Item) -> None:
         with self._topic() as topic:

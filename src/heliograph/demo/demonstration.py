@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import load
 from heliograph.control.rest.server import RestServer
 from heliograph.control.running_mirror import RunningMirror
@@ -29,7 +30,9 @@ from heliograph.engine.flow import FlowDriver
 from heliograph.errors import BrokerUnavailable, StartError
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
-from heliograph.recovery.comparison import Comparison, compare
+from heliograph.recovery import verification
+from heliograph.recovery.verification import Verification, verify_slices
+from heliograph.recovery.verification_plan import Scope, plan_verification
 
 _SETTINGS = """# Written by `heliograph demo`: an ordinary mm2.properties file.
 clusters = primary, backup
@@ -62,7 +65,7 @@ _CATCH_UP_SECONDS = 60
 class DemoReport:
     """What the demo did, and whether both sides are equal."""
 
-    comparison: Comparison
+    comparison: Verification
     records_per_second: float
     median_latency_ms: int
     transactions: int
@@ -97,7 +100,7 @@ class Demonstration:
             began = time.monotonic()
             self._mirror(running, flow, clusters, folder)
             elapsed = time.monotonic() - began
-            comparison = self._compare(flow)
+            comparison = self._compare(running.flows[flow.name].config)
         totals = flow.totals
         return DemoReport(
             comparison, totals.records / elapsed, int(statistics.median(self._latencies or [0])), totals.transactions,
@@ -195,15 +198,16 @@ class Demonstration:
             states.append(TopicState(name, sources[0].target.topic if sources else "", written, done))
         return states
 
-    def _compare(self, flow: FlowDriver) -> Comparison:
+    def _compare(self, flow: FlowConfig) -> Verification:
         # Not heartbeats: they are written until the very end.
-        shop = [item for item in flow.assignments if item.source.topic in TOPICS]
+        plan = plan_verification(flow, Scope(topics="|".join(TOPICS)))
         with Progress(console=self._console, transient=True) as progress:
-            task = progress.add_task("comparing source and target, record by record", total=len(shop))
-            return compare(
-                flow.settings.source, flow.settings.target, shop,
-                lambda done: progress.update(task, completed=done),
-            )  # fmt: skip
+            task = progress.add_task("comparing source and target", total=None)
+
+            def tell(state: verification.Progress) -> None:
+                progress.update(task, completed=state.slices, total=state.total_slices)
+
+            return verify_slices(plan, tell)
 
 
 def _serve(running: RunningMirror) -> RestServer:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 
-from heliograph.errors import TakenOver
+from heliograph.errors import Fenced, TakenOver
 from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
@@ -68,8 +68,11 @@ class Bookkeeping:
         end = reading.list_offsets(network, self._ledger_topic, {0: LATEST})[0]
         for _, record in reading.read_to_end(loop, network, self._ledger_topic, {0: self.ledger_read_to}):
             found = ledger.decode_owner(record.value or b"{}")
-            if found is not None and found != owner:
-                raise TakenOver(f"flow {self._flow} now belongs to {found}; this mirror ({owner}) stops")
+            if found is None or found == owner:
+                continue
+            if ledger.is_operation(found):
+                raise Fenced(f"flow {self._flow} was closed: {found}")
+            raise TakenOver(f"flow {self._flow} now belongs to {found}; this mirror ({owner}) stops")
         self.ledger_read_to = end
 
     def _network(self) -> AbstractContextManager[tuple[Loop, Network]]:

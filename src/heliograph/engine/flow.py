@@ -109,7 +109,7 @@ class FlowDriver:
         self.totals = FlowTotals()
         self.was_taken_over = False
         self.followers: list[Callable[[LedgerEntry], None]] = []  # told of every transaction
-        self.before_take_over: Callable[[], None] = lambda: None
+        self.on_announced: Callable[[], None] = lambda: None  # in the middle of a take-over
         self.trouble: Trouble | None = None
         self.restarts = 0  # of the whole query, after failures
         self.lane_retries = 0  # lanes that Spark started again within an epoch
@@ -158,16 +158,25 @@ class FlowDriver:
         return {**known, **self.totals.last_offsets}
 
     def take_over(self) -> None:
-        """Become the only one who writes for this flow. The order is the guarantee: announce, then find, then fence."""
-        self.before_take_over()
+        """Become the only one who writes for this flow. The order is the guarantee: announce, then find, then fence.
+
+        What the flow was told is looked at after it was announced: whoever closes it writes that down first, and
+        announces that then.
+        """
         self._topics.prepare()
         self._bookkeeping.announce_owner(self.owner)
+        self.on_announced()
         ids = self._lane_ids()
         self.refresh()
         self._bookkeeping.fence(ids, {assignment.target for assignment in self._assignments})
         self.has_lanes.clear()
         self._wanted.set()
         self._settle()
+
+    def shut_out(self, by: str) -> None:
+        """Lock out every lane of the flow, wherever it runs, without becoming the one who mirrors."""
+        self._bookkeeping.announce_owner(by)
+        self._bookkeeping.fence(self._lane_ids(), ())
 
     def confirm_owner(self) -> None:
         """Read the ledger; raises, and remembers, when the flow belongs to another mirror by now."""

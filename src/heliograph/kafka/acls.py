@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
-from kafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
+from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 
 from heliograph.kafka.topics import Operation
 
 ALL_TOPICS = "*"
+EVERYONE = "User:*"
 _TOPIC = 2  # the kind of resource in requests about access
 _ANY = 1
 
@@ -93,6 +94,19 @@ def creation(acl: Acl) -> CreateAclsRequest.AclCreation:
         resource_pattern_type=acl.pattern.value,
         principal=acl.principal,
         host=acl.host,
+        operation=acl.operation.value,
+        permission_type=acl.permission.value,
+    )
+
+
+def deletion(acl: Acl) -> DeleteAclsRequest.DeleteAclsFilter:
+    """An ACL, and no other, as a part of the request that deletes it."""
+    return DeleteAclsRequest.DeleteAclsFilter(
+        resource_type_filter=_TOPIC,
+        resource_name_filter=acl.topic,
+        pattern_type_filter=acl.pattern.value,
+        principal_filter=acl.principal,
+        host_filter=acl.host,
         operation=acl.operation.value,
         permission_type=acl.permission.value,
     )

@@ -12,6 +12,7 @@ from kafka.protocol.admin import (
     CreateAclsRequest,
     CreatePartitionsRequest,
     CreateTopicsRequest,
+    DeleteAclsRequest,
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
     ListTransactionsRequest,
@@ -22,14 +23,16 @@ from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.producer import EndTxnRequest
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable
-from heliograph.kafka import acls, reading
+from heliograph.kafka import acls, leftovers, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.acls import Acl
 from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.connection import Connection, Loop
+from heliograph.kafka.fetching import READ_COMMITTED, READ_UNCOMMITTED
 from heliograph.kafka.network import TRANSACTION, Network, check, error_name
 from heliograph.kafka.topics import (
     NewTopic,
+    OpenTransaction,
     Operation,
     Operations,
     Outcome,
@@ -79,6 +82,10 @@ class Admin(Closeable):
     def broker_count(self) -> int:
         """How many brokers are alive."""
         return len(self._metadata([]).brokers)
+
+    def broker_ids(self) -> list[int]:
+        """The brokers that are alive."""
+        return sorted(int(broker.node_id) for broker in self._metadata([]).brokers)
 
     def versions(self) -> list[str]:
         """The releases of Kafka that the brokers run, told from the requests that they know; oldest first."""
@@ -149,15 +156,20 @@ class Admin(Closeable):
 
     # -- settings ------------------------------------------------------------------------------------------
 
-    def topic_settings(self, names: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
-        """All settings of topics; one that is gone is left out, one that we may not ask about is an error."""
+    def topic_settings(
+        self, names: Collection[str], broker_id: int | None = None
+    ) -> dict[str, dict[str, TopicSetting]]:
+        """All settings of topics, as any broker or that one has them.
+
+        A topic that is gone is left out, one that we may not ask about is an error.
+        """
         resource_class = DescribeConfigsRequest.DescribeConfigsResource
         found: dict[str, dict[str, TopicSetting]] = {}
         for some in _chunks(sorted(names)):
             resources = [
                 resource_class(resource_type=_TOPIC, resource_name=name, configuration_keys=None) for name in some
             ]
-            answer = self._ask("describe settings", DescribeConfigsRequest(resources=resources))
+            answer = self._ask("describe settings", DescribeConfigsRequest(resources=resources), broker_id)
             for result in answer.results:
                 if result.error_code != _UNKNOWN_TOPIC:
                     where = f"{self.access.alias}: describe settings of topic {result.resource_name}"
@@ -181,9 +193,9 @@ class Admin(Closeable):
 
     # -- access rights -------------------------------------------------------------------------------------
 
-    def topic_acls(self) -> frozenset[Acl] | None:
-        """All ACLs on topics, whomever they concern; None if the cluster has no authorizer."""
-        answer = self._ask("describe ACLs", acls.all_on_topics())
+    def topic_acls(self, broker_id: int | None = None) -> frozenset[Acl] | None:
+        """All ACLs on topics, as any broker or that one has them; None if the cluster has no authorizer."""
+        answer = self._ask("describe ACLs", acls.all_on_topics(), broker_id)
         if answer.error_code == _NO_AUTHORIZER:
             return None
         check(f"{self.access.alias}: describe ACLs", answer.error_code)
@@ -198,6 +210,15 @@ class Admin(Closeable):
             results |= {acl: _outcome(item) for acl, item in zip(some, answer.results, strict=True)}
         return results
 
+    def delete_acls(self, unwanted: Collection[Acl]) -> dict[Acl, Outcome]:
+        """Remove ACLs; those that do not exist are fine."""
+        results: dict[Acl, Outcome] = {}
+        for some in _chunks(sorted(unwanted, key=str)):
+            request = DeleteAclsRequest(filters=[acls.deletion(acl) for acl in some])
+            answer = self._ask("delete ACLs", request)
+            results |= {acl: _outcome(item) for acl, item in zip(some, answer.filter_results, strict=True)}
+        return results
+
     # -- offsets and transactions --------------------------------------------------------------------------
 
     def earliest_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
@@ -208,15 +229,33 @@ class Admin(Closeable):
         """The offset that the next record of each partition gets."""
         return self._offsets(partitions, reading.LATEST)
 
+    def stable_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset of each partition up to which all transactions have ended; its end if none is open."""
+        return self._offsets(partitions, reading.LATEST, READ_COMMITTED)
+
+    def open_transactions(self, partitions: Collection[TopicPartition]) -> list[OpenTransaction]:
+        """The transactions that are open in partitions, as far as we may ask about them."""
+
+        def ask(brokers: _Brokers) -> list[leftovers.ProducerState]:
+            brokers.refresh({where.topic for where in partitions})
+            return [state for state in leftovers.describe(brokers, partitions) if state.is_open]
+
+        states = self._over_connections(ask) if partitions else []
+        names = {item.producer_id: item.transactional_id for item in self._transactions()} if states else {}
+        return [OpenTransaction(*state.where, state.producer_id, names.get(state.producer_id, "")) for state in states]
+
+    def transactional_topics(self, partitions: Collection[TopicPartition]) -> set[str]:
+        """The topics that producers write to in transactions, and those that we may not ask about."""
+
+        def ask(brokers: _Brokers) -> set[str]:
+            brokers.refresh({where.topic for where in partitions})
+            return leftovers.transactional_topics(brokers, partitions)
+
+        return self._over_connections(ask) if partitions else set()
+
     def transactional_ids(self, prefix: str) -> set[str]:
         """The transactional ids that the cluster knows and that begin so."""
-        found: set[str] = set()
-        for broker in self._metadata([]).brokers:
-            request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
-            answer = self._ask("list transactions", request, broker.node_id)
-            check(f"{self.access.alias}: list transactions", answer.error_code)
-            found |= {state.transactional_id for state in answer.transaction_states}
-        return {name for name in found if name.startswith(prefix)}
+        return {item.transactional_id for item in self._transactions() if item.transactional_id.startswith(prefix)}
 
     def transactional_id_rights(self, name: str) -> Operations:
         """Which of Describe and Write we may do with a transactional id; ask for one that nobody uses."""
@@ -239,10 +278,19 @@ class Admin(Closeable):
 
     # -- asking --------------------------------------------------------------------------------------------
 
-    def _offsets(self, partitions: Collection[TopicPartition], point: int) -> dict[TopicPartition, int]:
+    def _transactions(self) -> Iterator[Any]:
+        for broker_id in self.broker_ids():
+            request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+            answer = self._ask("list transactions", request, broker_id)
+            check(f"{self.access.alias}: list transactions", answer.error_code)
+            yield from answer.transaction_states
+
+    def _offsets(
+        self, partitions: Collection[TopicPartition], point: int, isolation: int = READ_UNCOMMITTED
+    ) -> dict[TopicPartition, int]:
         def ask(brokers: _Brokers) -> dict[TopicPartition, int]:
             brokers.refresh({where.topic for where in partitions})
-            return reading.list_many(brokers, dict.fromkeys(partitions, point))
+            return reading.list_many(brokers, dict.fromkeys(partitions, point), isolation)
 
         return self._over_connections(ask) if partitions else {}
 

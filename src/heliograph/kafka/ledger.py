@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from heliograph.model import ChoreState, Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
+from heliograph.model import (
+    ChoreState,
+    Event,
+    EventKind,
+    LedgerEntry,
+    OperationNote,
+    PartitionProgress,
+    Run,
+    SourceSight,
+    TopicPartition,
+)
 
 
 def encode_entry(entry: LedgerEntry) -> bytes:
     """The value of a ledger record."""
-    return json.dumps(
+    return _packed(
         {
             "kind": "copied",
             "flow": entry.flow,
@@ -22,9 +32,8 @@ def encode_entry(entry: LedgerEntry) -> bytes:
             "writtenAt": entry.written_at_ms,
             "partitions": [_encode_progress(progress) for progress in entry.partitions],
             "events": [_encode_event(event) for event in entry.events],
-        },
-        separators=(",", ":"),
-    ).encode()
+        }
+    )
 
 
 def decode_entry(value: bytes) -> LedgerEntry | None:
@@ -43,11 +52,22 @@ def decode_entry(value: bytes) -> LedgerEntry | None:
     )
 
 
+_OPERATION = "operation "  # how the name of an owner begins that only wants the mirror to hold
+
+
+def operation_owner(name: str) -> str:
+    """The owner in whose name an operation closes a flow."""
+    return _OPERATION + name
+
+
+def is_operation(owner: str) -> bool:
+    """Whether a flow was closed by an operation, and not taken over by another mirror."""
+    return owner.startswith(_OPERATION)
+
+
 def encode_owner(flow: str, owner: str, now_ms: int) -> bytes:
     """The record with which a mirror takes over a flow."""
-    return json.dumps(
-        {"kind": "owner", "flow": flow, "owner": owner, "writtenAt": now_ms}, separators=(",", ":")
-    ).encode()
+    return _packed({"kind": "owner", "flow": flow, "owner": owner, "writtenAt": now_ms})
 
 
 def decode_owner(value: bytes) -> str | None:
@@ -59,7 +79,7 @@ def decode_owner(value: bytes) -> str | None:
 def encode_producer(flow: str, owner: str, producer_id: int, now_ms: int) -> bytes:
     """The record with which a lane announces the producer id that it is going to write under."""
     fields = {"kind": "producer", "flow": flow, "owner": owner, "producerId": producer_id, "writtenAt": now_ms}
-    return json.dumps(fields, separators=(",", ":")).encode()
+    return _packed(fields)
 
 
 def decode_producer_id(value: bytes) -> int | None:
@@ -71,13 +91,46 @@ def decode_producer_id(value: bytes) -> int | None:
 def encode_chores(flow: str, owner: str, now_ms: int, states: Iterable[ChoreState]) -> bytes:
     """The record that tells how the periodic tasks of a flow are getting on."""
     fields = {"kind": "chores", "flow": flow, "owner": owner, "writtenAt": now_ms}
-    return json.dumps(fields | {"chores": [asdict(state) for state in states]}, separators=(",", ":")).encode()
+    return _packed(fields | {"chores": [asdict(state) for state in states]})
 
 
 def decode_chores(value: bytes) -> tuple[ChoreState, ...] | None:
     """How the periodic tasks of a flow are getting on; None when the record is of another kind."""
     fields = json.loads(value)
     return tuple(ChoreState(**state) for state in fields["chores"]) if fields.get("kind") == "chores" else None
+
+
+def encode_sight(flow: str, owner: str, sight: SourceSight) -> bytes:
+    """The record that tells how far the source of a flow reaches, for the day when it cannot be asked any more."""
+    fields = {"kind": "seen", "flow": flow, "owner": owner, "writtenAt": sight.at_ms}
+    return _packed(fields | {"ends": [[*where, end] for where, end in sight.ends.items()]})
+
+
+def decode_sight(value: bytes) -> SourceSight | None:
+    """How far a source was seen to reach; None when the record is of another kind."""
+    fields = json.loads(value)
+    if fields.get("kind") != "seen":
+        return None
+    return SourceSight(
+        fields["writtenAt"], {TopicPartition(topic, number): end for topic, number, end in fields["ends"]}
+    )
+
+
+def encode_note(flow: str, note: OperationNote) -> bytes:
+    """The record of something that an operation did."""
+    return _packed({"kind": "operation", "flow": flow, "writtenAt": note.at_ms} | asdict(note))
+
+
+def decode_note(value: bytes) -> OperationNote | None:
+    """What an operation did; None when the record is of another kind."""
+    fields = json.loads(value)
+    if fields.get("kind") != "operation":
+        return None
+    return OperationNote(*(fields[name] for name in OperationNote.__dataclass_fields__))
+
+
+def _packed(fields: Mapping[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class ProducerState(NamedTuple):
     epoch: int
     last_timestamp: int
     is_open: bool  # it has written something whose end is not known there
+    is_transactional: bool  # it writes, or has written, in transactions
 
 
 def end_leftovers(
@@ -67,6 +68,20 @@ def end_leftovers(
 
 def describe(network: Network, partitions: Collection[TopicPartition]) -> Iterator[ProducerState]:
     """What partitions know of producers; those that we may not ask about are left out."""
+    for where, item in _asked(network, partitions):
+        yield from _states(where, item)
+
+
+def transactional_topics(network: Network, partitions: Collection[TopicPartition]) -> set[str]:
+    """The topics that producers write to in transactions, and those that we may not ask about, which may be such."""
+    return {
+        where.topic
+        for where, item in _asked(network, partitions)
+        if item.error_code or any(state.is_transactional for state in _states(where, item))
+    }
+
+
+def _asked(network: Network, partitions: Collection[TopicPartition]) -> Iterator[tuple[TopicPartition, Any]]:
     topic_class = DescribeProducersRequest.TopicRequest
     by_leader: dict[int, dict[str, list[int]]] = {}
     for topic, number in partitions:
@@ -77,13 +92,16 @@ def describe(network: Network, partitions: Collection[TopicPartition]) -> Iterat
         answer = connection.call(DescribeProducersRequest(topics=topics), 0)
         for topic in answer.topics:
             for item in topic.partitions:
-                yield from _states(TopicPartition(topic.name, item.partition_index), item)
+                yield TopicPartition(topic.name, item.partition_index), item
 
 
 def _states(where: TopicPartition, item: Any) -> Iterator[ProducerState]:
     for found in item.active_producers:
         is_open = found.current_txn_start_offset >= 0
-        yield ProducerState(where, found.producer_id, found.producer_epoch, found.last_timestamp, is_open)
+        is_transactional = is_open or found.coordinator_epoch >= 0  # the latter comes with the end of a transaction
+        yield ProducerState(
+            where, found.producer_id, found.producer_epoch, found.last_timestamp, is_open, is_transactional
+        )
 
 
 def _was_committed(network: Network, known: Sequence[ProducerState], epoch: int) -> bool:

@@ -64,6 +64,15 @@ class TopicSetting:
         return self.source is SettingSource.DEFAULT
 
 
+SIZE_LIMIT = "max.message.bytes"
+LARGEST_FENCE = 78  # bytes of the batch that ends a transaction
+
+
+def is_fence(name: str, value: str | None) -> bool:
+    """Whether a setting is there to keep producers out: no topic with such a limit can be put to use."""
+    return name == SIZE_LIMIT and value is not None and value.isdecimal() and int(value) <= LARGEST_FENCE
+
+
 @dataclass(frozen=True)
 class NewTopic:
     """A topic to be created; -1 leaves a number to the brokers."""
@@ -72,6 +81,20 @@ class NewTopic:
     partitions: int
     replication_factor: int
     settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """A transaction that has written to a partition and has not ended; a name that we may not see is empty."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    transactional_id: str = ""
+
+    def __str__(self) -> str:
+        who = self.transactional_id or f"producer {self.producer_id}"
+        return f"{who} in {self.topic}-{self.partition}"
 
 
 class Status(Enum):

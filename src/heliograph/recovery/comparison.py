@@ -1,65 +1,161 @@
-"""Compares source and target by content: every committed record of every partition, in order."""
+"""Compares one slice of a partition with its copy: the unit of work of a verification, wherever it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
+from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import Network
-from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import Assignment, TopicPartition
+from heliograph.kafka.patience import Patience
+from heliograph.kafka.reading import LATEST
+from heliograph.model import TopicPartition
+from heliograph.recovery.compaction import compare_last_values
 from heliograph.recovery.difference import Difference
+from heliograph.recovery.log_reader import LogReader
 from heliograph.recovery.pairing import Pairing, Stretch, compare_stretches
+from heliograph.recovery.segments import Segment
+
+_OUT_OF_RANGE = 1
+_ATTEMPTS_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What was compared, and where it differs."""
+class Slice:
+    """A part of one partition: what is compared in one go."""
 
-    partitions: int
+    number: int
+    source: TopicPartition
+    target: TopicPartition
+    segment: Segment
+    by_key: bool = False  # only the last value of each key, as compaction promises
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which records count, and how closely they are looked at.
+
+    Where topics have the same names both ways, what the flow back has written to the source does not count, nor what
+    others than this flow have written to the target.
+    """
+
+    not_from_source: frozenset[int] = frozenset()  # producer ids
+    only_on_target: frozenset[int] | None = None
+    opens_all: bool = False
+
+    def counts_on_source(self, producer_id: int) -> bool:
+        """Whether a batch of the source should be on the target."""
+        return producer_id not in self.not_from_source
+
+    def counts_on_target(self, producer_id: int) -> bool:
+        """Whether a batch of the target came from the source."""
+        return self.only_on_target is None or producer_id in self.only_on_target
+
+
+@dataclass(frozen=True)
+class SliceResult:
+    """What came of one slice."""
+
+    number: int
     records: int
-    differences: Sequence[Difference]
+    bytes: int
+    opened: int
+    times_left_out: int = 0
+    difference: Difference | None = None
+    left_out: str = ""
 
-    @property
-    def is_equal(self) -> bool:
-        """Whether both sides hold the same records."""
-        return not self.differences
+
+class Sides:
+    """Connections to both clusters, for one slice after the other."""
+
+    def __init__(self, source: Access, target: Access, rules: Rules) -> None:
+        self._accesses = source, target
+        self._rules = rules
+        self._loop = Loop()
+        self._source, self._target = self._networks()
+        self._known: set[TopicPartition] = set()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._loop.close()
+
+    def compare(self, part: Slice) -> SliceResult:
+        """Compare one slice; begins anew when a connection is lost."""
+        patience = Patience(_ATTEMPTS_SECONDS)
+        while True:
+            try:
+                return self._compare(part)
+            except BrokerRefused as refusal:
+                if refusal.code != _OUT_OF_RANGE:
+                    raise
+                begin, end = part.segment.begin.source, part.segment.end.source
+                return SliceResult(part.number, 0, 0, 0, left_out=f"offsets {begin} to {end - 1}: removed meanwhile")
+            except BrokerUnavailable:
+                if not patience.wait():
+                    raise
+                self._known.clear()
+
+    def _networks(self) -> tuple[Network, Network]:
+        return Network(self._loop, self._accesses[0]), Network(self._loop, self._accesses[1])
+
+    def _compare(self, part: Slice) -> SliceResult:
+        self._learn(self._source, part.source)
+        self._learn(self._target, part.target)
+        if part.by_key:
+            found = compare_last_values(*self._openers(part), lambda: self._later(part))
+        else:
+            source, target = self._openers(part)
+            found = compare_stretches(source(), target(), self._rules.opens_all)
+        return _result(part.number, found)
+
+    def _learn(self, network: Network, where: TopicPartition) -> None:
+        if where not in self._known:
+            network.refresh([where.topic])
+            self._known.add(where)
+
+    def _openers(self, part: Slice) -> tuple[Callable[[], Stretch], Callable[[], Stretch]]:
+        begin, end, _ = part.segment
+        return (
+            lambda: self._source_stretch(part.source, begin.source, end.source),
+            lambda: self._target_stretch(part.target, begin.target, end.target),
+        )
+
+    def _source_stretch(self, where: TopicPartition, first: int, end: int) -> Stretch:
+        reader = LogReader(self._loop, self._source, where, first, end, self._rules.counts_on_source)
+        return Stretch(where, reader.batches(), first, end)
+
+    def _target_stretch(self, where: TopicPartition, first: int, end: int) -> Stretch:
+        reader = LogReader(self._loop, self._target, where, first, end, self._rules.counts_on_target)
+        return Stretch(where, reader.batches(), first, end)
+
+    def _later(self, part: Slice) -> tuple[Stretch, Stretch]:
+        """What lies behind a slice on both sides, whoever wrote it: any record lets compaction remove earlier ones."""
+        stretches = []
+        sides = (
+            (self._source, part.source, part.segment.end.source),
+            (self._target, part.target, part.segment.end.target),
+        )
+        for network, where, first in sides:
+            end = reading.list_offsets(network, where.topic, {where.partition: LATEST}, READ_COMMITTED)[where.partition]
+            reader = LogReader(self._loop, network, where, first, end)
+            stretches.append(Stretch(where, reader.batches(), first, end))
+        return stretches[0], stretches[1]
 
 
-def compare(
-    source: Access,
-    target: Access,
-    assignments: Iterable[Assignment],
-    progress: Callable[[int], None] = lambda _: None,
-) -> Comparison:
-    """Read both sides from their beginning to the ends seen now; `progress` is told how many partitions are done."""
-    loop = Loop()
+@contextmanager
+def opened_sides(source: Access, target: Access, rules: Rules) -> Iterator[Sides]:
+    """Connections to both clusters, which hang up at the end."""
+    sides = Sides(source, target, rules)
     try:
-        networks = Network(loop, source), Network(loop, target)
-        records, differences, done = 0, [], 0
-        for assignment in sorted(assignments, key=lambda item: item.source):
-            result = _compare_partition(loop, networks, assignment)
-            records += result.records
-            done += 1
-            progress(done)
-            if result.difference is not None:
-                differences.append(result.difference)
-        return Comparison(done, records, differences)
+        yield sides
     finally:
-        loop.close()
+        sides.close()
 
 
-def _compare_partition(loop: Loop, networks: tuple[Network, Network], assignment: Assignment) -> Pairing:
-    sides = zip(networks, (assignment.source, assignment.target), strict=True)
-    return compare_stretches(*(_all_of(loop, network, where) for network, where in sides))
-
-
-def _all_of(loop: Loop, network: Network, where: TopicPartition) -> Stretch:
-    network.refresh([where.topic])
-    starts = reading.list_offsets(network, where.topic, {where.partition: EARLIEST})
-    ends = reading.list_offsets(network, where.topic, {where.partition: LATEST})
-    batches = reading.read_batches(loop, network, where.topic, starts, ends)
-    return Stretch(where, batches, starts[where.partition], ends[where.partition])
+def _result(number: int, found: Pairing) -> SliceResult:
+    return SliceResult(number, found.records, found.bytes, found.opened, found.times_left_out, found.difference)

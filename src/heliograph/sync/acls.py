@@ -11,7 +11,7 @@ from heliograph.config.problem import Severity
 from heliograph.config.setting import OriginKind
 from heliograph.errors import BrokerRefused
 from heliograph.kafka.access import access_for
-from heliograph.kafka.acls import ALL_TOPICS, Acl, AllOperations, Pattern, Permission
+from heliograph.kafka.acls import ALL_TOPICS, EVERYONE, Acl, AllOperations, Pattern, Permission
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import Operation, Status
 from heliograph.sync.fitness import Finding
@@ -45,7 +45,10 @@ class AclResult:
 
 @dataclass(frozen=True)
 class CarriedAcls:
-    """The ACLs that the target should have, and those of the source that are about more than one topic and stay."""
+    """The ACLs that the target should have, and those of the source that cannot be carried over.
+
+    Those are about more than one topic, or forbid everything to everyone, the mirror included.
+    """
 
     wanted: frozenset[Acl]
     left_out: frozenset[Acl]
@@ -54,17 +57,20 @@ class CarriedAcls:
 def carried_acls(flow: FlowConfig, acls: Collection[Acl], topics: Collection[str]) -> CarriedAcls:
     """What the ACLs of the source come to on the target. The mirror alone writes there, so nobody else may.
 
+    What keeps everyone from writing to the source, as the fence of a switchover does, would keep the mirror out there.
     Topics are those of the source: an ACL on all that begin alike counts if one of them is mirrored.
     """
-    carried = {reader for acl in acls if (reader := _for_readers(acl))}
+    barring = {acl for acl in acls if _bars_everyone(acl)}
+    carried = {reader for acl in set(acls) - barring if (reader := _for_readers(acl))}
     single = {acl for acl in carried if acl.pattern is Pattern.LITERAL and acl.topic != ALL_TOPICS}
     names = mirrored_names(flow, {*topics, *(acl.topic for acl in single)})
-    broad = {acl for acl in carried - single if any(topic.startswith(_beginning(acl)) for topic in names)}
+    broad = {acl for acl in carried - single if _concerns(acl, names)}
     prefixed = {acl: _remote_prefixed(flow, acl) for acl in broad} if flow.get(_PREFIXED) is True else {}
     return CarriedAcls(
         frozenset(replace(acl, topic=names[acl.topic]) for acl in single if acl.topic in names)
         | {remote for remote in prefixed.values() if remote},
-        frozenset(acl for acl in broad if not prefixed.get(acl)),
+        frozenset(acl for acl in broad if not prefixed.get(acl))
+        | {acl for acl in barring if acl.operation is AllOperations.All and _concerns(acl, names)},
     )
 
 
@@ -141,6 +147,18 @@ def _lacking(admin: Admin, operation: Operation) -> Iterator[tuple[str, str]]:
         who = principal(admin.access)
         command = f"kafka-acls --add --cluster --operation {operation.name} --allow-principal {who}"
         yield f"{who} lacks {operation.name} on the cluster {admin.access.alias}", command
+
+
+def _bars_everyone(acl: Acl) -> bool:
+    """Whether an ACL forbids writing to all, from some host at least; on the target it would bar the mirror alone."""
+    forbids_writing = acl.permission is Permission.DENY and acl.operation in (Operation.Write, AllOperations.All)
+    return forbids_writing and acl.principal == EVERYONE
+
+
+def _concerns(acl: Acl, topics: Collection[str]) -> bool:
+    if acl.pattern is Pattern.LITERAL and acl.topic != ALL_TOPICS:
+        return acl.topic in topics
+    return any(topic.startswith(_beginning(acl)) for topic in topics)
 
 
 def _for_readers(acl: Acl) -> Acl | None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
-from heliograph.errors import BrokerRefused, MalformedRecord
+from heliograph.errors import BrokerRefused
 from heliograph.kafka.closeable import Closeable
-from heliograph.kafka.mm2.checkpoint import Checkpoint
-from heliograph.model import TopicPartition
+from heliograph.kafka.mm2.checkpoint import Checkpoint, CheckpointKey, newest_checkpoints
 from heliograph.sync.compacted_topic import CompactedTopic
 from heliograph.sync.group_offsets import GroupOffsets, GroupPlaces
 
 log = logging.getLogger(__name__)
 
-_Written = Mapping[tuple[str, TopicPartition], Checkpoint]
+_Written = Mapping[CheckpointKey, Checkpoint]
 
 
 def newer_checkpoints(found: GroupPlaces, written: _Written) -> list[Checkpoint]:
@@ -51,7 +49,7 @@ class Checkpoints(Closeable):
         self._flow = flow.name
         self._offsets = offsets
         self._on_written = on_written
-        self._written: dict[tuple[str, TopicPartition], Checkpoint] | None = None
+        self._written: dict[CheckpointKey, Checkpoint] | None = None
 
     def run(self) -> str:
         """Write those that have changed since the last time, or since an earlier mirror wrote them."""
@@ -69,17 +67,10 @@ class Checkpoints(Closeable):
         """Hang up."""
         self._topic.close()
 
-    def _earlier(self) -> dict[tuple[str, TopicPartition], Checkpoint]:
+    def _earlier(self) -> dict[CheckpointKey, Checkpoint]:
         """What was written before; without the right to read it, all are written once more, which does no harm."""
-        found: dict[tuple[str, TopicPartition], Checkpoint] = {}
         try:
-            for record in self._topic.read():
-                with suppress(MalformedRecord):  # what is no checkpoint counts for nobody
-                    if record.value is None:
-                        found.pop(Checkpoint.decode_key(record.key), None)
-                    else:
-                        item = Checkpoint.decode(record.key, record.value)
-                        found[item.group, item.target] = item
+            return newest_checkpoints(self._topic.read())
         except BrokerRefused as error:
             log.warning("%s: earlier checkpoints cannot be read: %s", self._flow, error)
-        return found
+            return {}

@@ -27,13 +27,16 @@ class LedgerReader:
         ledger_topic: str,
         offsets_topic: str,
         runs_per_partition: int = RUNS_PER_PARTITION,
+        begin_at: int = 0,
     ) -> None:
+        """`begin_at` is an offset of the ledger: of what was written before it, only positions are known."""
         self.offset_map = OffsetMap(runs_per_partition)
         self._target = target
         self._source_alias = source_alias
         self._ledger_topic = ledger_topic
         self._offsets_topic = offsets_topic
         self._ledger_read_to = -1
+        self._begin_at = begin_at
         self._offsets_read_to: dict[int, int] = {}
         self._positions: dict[TopicPartition, Position] = {}
 
@@ -81,4 +84,4 @@ class LedgerReader:
         if first <= self._ledger_read_to <= end:
             return self._ledger_read_to
         self.offset_map.owner_changed()
-        return first
+        return max(first, min(self._begin_at, end))

@@ -97,6 +97,27 @@ class OffsetMap:
             return Place(position.offset + 1, target_offset <= position.target_offset + 1 + _MARKER)
         return Place(0, False) if known is None else known.to_source(target_offset)
 
+    def passed_on_target(self, source: TopicPartition, offset: int) -> int:
+        """Every record before an offset of the source lies before this offset on the target."""
+        known, position = self._partitions.get(source), self._positions.get(source)
+        if position is not None and offset > (known.next_source if known else 0) and _leads_further(position, known):
+            return position.target_offset + 1
+        return known.passed_on_target(offset) if known else 0
+
+    def passed_on_source(self, source: TopicPartition, target_offset: int) -> int:
+        """Every record whose mirror lies before an offset of the target lies before this offset on the source."""
+        known, position = self._partitions.get(source), self._positions.get(source)
+        is_unknown = known is None or not known.is_before_end(target_offset)
+        if position is not None and is_unknown and _leads_further(position, known):
+            return position.offset + 1
+        return known.passed_on_source(target_offset) if known else 0
+
+    def is_past(self, source: TopicPartition, target_offset: int) -> bool:
+        """Whether everything that is known to be mirrored lies before an offset of the target."""
+        known, position = self._partitions.get(source), self._positions.get(source)
+        is_past_position = position is None or target_offset > position.target_offset
+        return is_past_position and (known is None or not known.is_before_end(target_offset))
+
 
 def _leads_further(position: Position, known: PartitionMap | None) -> bool:
     """Whether a position tells of more than the ledger still does."""
@@ -230,6 +251,22 @@ class PartitionMap:
         if self._is_lost(target_offset, self._next_target):
             return Place(0, False)
         return Place(self.next_source, target_offset <= self._next_target + _MARKER and not self._end_is_vague)
+
+    def passed_on_target(self, offset: int) -> int:
+        """Where on the target the last record ends that lies before a source offset; 0 if there is none."""
+        return self._end_of_passed(self._sources, self._targets, offset)
+
+    def passed_on_source(self, target_offset: int) -> int:
+        """Where on the source the last record ends whose mirror lies before a target offset; 0 if there is none."""
+        return self._end_of_passed(self._targets, self._sources, target_offset)
+
+    def is_before_end(self, target_offset: int) -> bool:
+        """Whether a mirrored record lies at a target offset or after it."""
+        return target_offset < self._next_target
+
+    def _end_of_passed(self, keys: array[int], values: array[int], key: int) -> int:
+        index = bisect_left(keys, key) - 1
+        return values[index] + min(self._lengths[index], key - keys[index]) if index >= 0 else 0
 
     def _find(self, keys: array[int], values: array[int], key: int) -> Place | None:
         """Look a key up; None if it lies behind the last run."""

@@ -9,7 +9,7 @@ from enum import Enum
 
 from heliograph.config.flow import FlowConfig
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.topics import NewTopic, Outcome, SettingSource, Status, TopicInfo, TopicSetting
+from heliograph.kafka.topics import NewTopic, Outcome, SettingSource, Status, TopicInfo, TopicSetting, is_fence
 from heliograph.model import TopicPartition
 from heliograph.policy.filters import ConfigPropertyFilter
 from heliograph.policy.selection import is_cycle, should_replicate_topic
@@ -223,12 +223,16 @@ def _ledger_name(flow: FlowConfig, alias: str) -> str:
 
 
 def wanted_settings(rules: ConfigPropertyFilter, settings: Settings) -> dict[str, str | None]:
-    """What the settings of a source topic should be on its mirror; None: the target's default. Others do not count."""
+    """What the settings of a source topic should be on its mirror; None: the target's default. Others do not count.
+
+    What keeps producers out of the source would keep the mirror out of its target: it stays as it is there.
+    """
     return {
         name: None if setting.is_default and not rules.should_replicate_source_default(name) else setting.value
         for name, setting in settings.items()
         if not (setting.is_read_only or setting.is_sensitive or setting.source is SettingSource.STATIC_BROKER)
         and rules.should_replicate_config_property(name)
+        and not is_fence(name, setting.value)
     }
 
 

@@ -13,11 +13,18 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import TopicInfo
 from heliograph.model import TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
-from heliograph.sync.offset_map import RUNS_PER_PARTITION, Place
+from heliograph.sync.offset_map import RUNS_PER_PARTITION, OffsetMap, Place
 from heliograph.sync.topics import ledger_topic, mirrored_names, offsets_topic
 
 Offset = tuple[TopicPartition, int]
-_LookUp = Callable[[int], Place | None]
+_LookUp = Callable[[int], "_Answer | None"]
+
+
+class _Answer(NamedTuple):
+    """What one ledger tells of an offset: the place of the first record from there on, and where those before end."""
+
+    place: Place
+    passed: int
 
 
 class Translation(NamedTuple):
@@ -45,6 +52,9 @@ class Translator:
 
     What the target's own flow has brought to the source is translated back home, by the ledger of that flow. Where
     both flows keep the names, a topic mixes records of both clusters: the earlier of both answers is right.
+
+    `settled` may name partitions of the target whose own records have all been mirrored to the source: there is none
+    that a consumer could still miss.
     """
 
     def __init__(
@@ -61,6 +71,7 @@ class Translator:
         self._home_names: dict[str, str] = {}
         self._target_topics: Mapping[str, TopicInfo] = {}
         self._has_run = False
+        self.settled: Collection[TopicPartition] = ()
 
     def read(self, source: Admin, target: Admin, only: Collection[TopicPartition] | None = None) -> None:
         """Learn what there is now on both clusters and in the ledgers; there perhaps only of some source partitions."""
@@ -115,10 +126,10 @@ class Translator:
         """All that can tell of a partition: the flow's own map, and that of what came from the target."""
         found: list[_LookUp] = []
         if where.topic in self._names and self._forth:
-            found.append(partial(self._forth.offset_map.to_target, where))
+            found.append(partial(_forth, self._forth.offset_map, where))
         if where.topic in self._home_names and self._back:
             home = TopicPartition(self._home_names[where.topic], where.partition)
-            found.append(partial(self._back.offset_map.to_source, home))
+            found.append(partial(_back, self._back.offset_map, home, home in self.settled and bool(found)))
         return found
 
 
@@ -126,15 +137,33 @@ def _places(look_ups: Iterable[_LookUp], offsets: Iterable[int]) -> dict[int, Pl
     """The place of each offset of a partition; None where nothing is known of it."""
     found: dict[int, Place | None] = {}
     for offset in offsets:
-        places = [place for look_up in look_ups if (place := look_up(offset)) is not None]
-        found[offset] = _earliest(places) if len(places) > 1 else places[0] if places else None
+        answers = [answer for look_up in look_ups if (answer := look_up(offset)) is not None]
+        found[offset] = _earliest(answers) if len(answers) > 1 else answers[0].place if answers else None
     return found
 
 
-def _earliest(places: Collection[Place]) -> Place:
-    """Exact only if all agree."""
-    earliest = min(places)
-    return Place(earliest.offset, all(place == earliest and place.is_exact for place in places))
+def _earliest(answers: Collection[_Answer]) -> Place:
+    """Exact only if nothing that has been read lies behind it."""
+    earliest = min(answer.place for answer in answers)
+    is_exact = any(answer.place == Place(earliest.offset, True) for answer in answers)
+    return Place(earliest.offset, is_exact and all(_is_clear(answer, earliest.offset) for answer in answers))
+
+
+def _is_clear(answer: _Answer, offset: int) -> bool:
+    """Whether all that one ledger knows to be read lies before an offset; where it is not sure, it may lie behind."""
+    return answer.passed <= offset and (answer.place.is_exact or answer.place.offset > offset)
+
+
+def _forth(ledger: OffsetMap, source: TopicPartition, offset: int) -> _Answer | None:
+    place = ledger.to_target(source, offset)
+    return None if place is None else _Answer(place, ledger.passed_on_target(source, offset))
+
+
+def _back(ledger: OffsetMap, home: TopicPartition, is_settled: bool, offset: int) -> _Answer | None:
+    place = ledger.to_source(home, offset)
+    if place is None or (is_settled and ledger.is_past(home, offset)):
+        return None
+    return _Answer(place, ledger.passed_on_source(home, offset))
 
 
 def read_bounds(admin: Admin, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Bounds]:

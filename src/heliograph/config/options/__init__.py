@@ -13,6 +13,7 @@ from heliograph.config.options import (
     consumer,
     driver,
     heartbeat,
+    hooks,
     own,
     producer,
     rest,
@@ -23,6 +24,7 @@ from heliograph.config.options import (
 
 OPTIONS: Final[tuple[Option, ...]] = (
     *driver.OPTIONS,
+    *hooks.OPTIONS,
     *connector.OPTIONS,
     *source.OPTIONS,
     *checkpoint.OPTIONS,
@@ -38,6 +40,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
 )
 FAMILIES: Final[tuple[Family, ...]] = (
     *driver.FAMILIES,
+    *hooks.FAMILIES,
     *connector.FAMILIES,
     *worker.FAMILIES,
     *rest.FAMILIES,

@@ -98,7 +98,8 @@ OPTIONS: Final = (
         "sync.topic.configs.enabled",
         Kind.BOOLEAN,
         True,
-        "Keep topic settings equal on both sides.",
+        "Keep topic settings equal on both sides. A `max.message.bytes` of 78 or less stays at home: it is there to "
+        "keep producers out of the source, and would keep the mirror out of the target.",
         Scope.SOURCE,
     ),
     Option(
@@ -113,7 +114,8 @@ OPTIONS: Final = (
         "sync.topic.acls.enabled",
         Kind.BOOLEAN,
         False,
-        "Copy read rights on topics to the target. Off unless asked for: it needs Alter on the whole target cluster.",
+        "Copy read rights on topics to the target. Off unless asked for: it needs Alter on the whole target cluster. "
+        "Rules that forbid `User:*` to write stay at home: there they would keep the mirror out.",
         Scope.SOURCE,
         mm2_default="true",
     ),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
+from heliograph.errors import MalformedRecord
 from heliograph.kafka.mm2.wire import INT16, INT32, INT64, Fields, encode_number, encode_text
+from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
 _VERSION = 0
+
+CheckpointKey = tuple[str, TopicPartition]  # the group and the target partition
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Checkpoint:
         return encode_number(_VERSION, INT16) + offsets + encode_text(self.metadata)
 
     @staticmethod
-    def decode_key(key: bytes | None) -> tuple[str, TopicPartition]:
+    def decode_key(key: bytes | None) -> CheckpointKey:
         """The group and the target partition that a key names, or MalformedRecord."""
         names = Fields("the key of a checkpoint", key)
         group, topic, partition = names.text(), names.text(), names.number(INT32)
@@ -46,3 +52,16 @@ class Checkpoint:
         upstream, downstream, metadata = fields.number(INT64), fields.number(INT64), fields.text()
         fields.expect_end()
         return cls(group, target, upstream, downstream, metadata)
+
+
+def newest_checkpoints(records: Iterable[Record]) -> dict[CheckpointKey, Checkpoint]:
+    """The last checkpoint of each group and partition; what is no checkpoint counts for nobody."""
+    found: dict[CheckpointKey, Checkpoint] = {}
+    for record in records:
+        with suppress(MalformedRecord):
+            if record.value is None:
+                found.pop(Checkpoint.decode_key(record.key), None)
+            else:
+                item = Checkpoint.decode(record.key, record.value)
+                found[item.group, item.target] = item
+    return found

@@ -1,0 +1,334 @@
+"""`heliograph switchover`, `failover` and `failback`: move between clusters, step by step, each with its proof."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heliograph.cli import output
+from heliograph.cli.config import FileArgument
+from heliograph.cli.flows import one_flow
+from heliograph.cli.output import Data, Format, FormatOption
+from heliograph.errors import OperationFailed
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from heliograph.recovery.operation import Operation, OperationReport, PlannedStep, StepReport
+    from heliograph.recovery.switchover import MoveOptions
+
+
+class Fencing(Enum):
+    """What `--fence` accepts."""
+
+    ACL = "acl"
+    TOPIC = "topic"
+
+
+OneFlowOption = Annotated[str | None, typer.Option("--flow", help="The flow, as A->B (quote it).")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show the steps and what stands in their way; change nothing.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before beginning.")]
+UndoOption = Annotated[bool, typer.Option("--undo", help="Put back what an interrupted run has changed, and end.")]
+FenceOption = Annotated[
+    Fencing | None,
+    typer.Option("--fence", help="Keep producers out, by an ACL or a topic setting. Without: wait until they stop."),
+]
+QuietOption = Annotated[
+    float, typer.Option("--quiet", help="Seconds without a new record: then producers have stopped.")
+]
+PatienceOption = Annotated[
+    float, typer.Option("--patience", help="Seconds to wait for producers, mirror and consumers.")
+]
+LeaveOption = Annotated[bool, typer.Option("--leave-consumers", help="Go on although groups are still consuming.")]
+VerifyOption = Annotated[
+    float, typer.Option("--verify", help="Compare the records of so many seconds before the beginning; 0: none.")
+]
+TailOption = Annotated[
+    Path | None,
+    typer.Option("--tail", help="The file for what was never mirrored. Without: named after the operation."),
+]
+TailTopicOption = Annotated[
+    str | None, typer.Option("--tail-topic", help="Keep what was never mirrored in this topic of the target instead.")
+]
+
+
+def switchover(
+    file: FileArgument,
+    flow: OneFlowOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    undo: UndoOption = False,
+    fence: FenceOption = None,
+    quiet: QuietOption = 10.0,
+    patience: PatienceOption = 600.0,
+    leave_consumers: LeaveOption = False,
+    verify: VerifyOption = 600.0,
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """Move from the source of a flow to its target, as planned: nothing lost, nothing read twice.
+
+    \b
+    heliograph switchover mm2.properties --flow 'primary->backup' --dry-run
+    heliograph switchover mm2.properties --flow 'primary->backup' --fence topic
+    heliograph switchover mm2.properties --flow 'primary->backup' --undo
+    """
+    from heliograph.config.mirror_config import load
+    from heliograph.recovery.switchover import switchover as steps
+
+    config = load(file)
+    chosen = one_flow(config, flow)
+    operation = steps(config, chosen, _move_options(fence, quiet, patience, leave_consumers, verify))
+    _perform(operation, Wishes(dry_run, yes, undo, output_format))
+
+
+def failover(
+    file: FileArgument,
+    flow: OneFlowOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """Move to the target of a flow in an emergency: its source may be gone.
+
+    \b
+    heliograph failover mm2.properties --flow 'primary->backup' --dry-run
+    heliograph failover mm2.properties --flow 'primary->backup' --yes
+    """
+    from heliograph.config.mirror_config import load
+    from heliograph.recovery.failover import failover as steps
+
+    config = load(file)
+    _perform(steps(config, one_flow(config, flow)), Wishes(dry_run, yes, False, output_format))
+
+
+def failback(
+    file: FileArgument,
+    flow: OneFlowOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    undo: UndoOption = False,
+    fence: FenceOption = None,
+    quiet: QuietOption = 10.0,
+    patience: PatienceOption = 600.0,
+    leave_consumers: LeaveOption = False,
+    verify: VerifyOption = 600.0,
+    tail: TailOption = None,
+    tail_topic: TailTopicOption = None,
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """Move back to the source of a flow, which has returned; FLOW is the flow that failed over, not the one back.
+
+    \b
+    heliograph failback mm2.properties --flow 'primary->backup' --dry-run
+    heliograph failback mm2.properties --flow 'primary->backup' --fence topic --tail lost.jsonl
+    """
+    from heliograph.config.mirror_config import load
+    from heliograph.recovery.failback import TailOptions
+    from heliograph.recovery.failback import failback as steps
+
+    if tail and tail_topic:
+        raise typer.BadParameter("--tail and --tail-topic: one of both")
+    config = load(file)
+    options = _move_options(fence, quiet, patience, leave_consumers, verify)
+    operation = steps(config, one_flow(config, flow), options, TailOptions(tail, tail_topic))
+    _perform(operation, Wishes(dry_run, yes, undo, output_format))
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was asked for beside the operation itself."""
+
+    is_dry_run: bool
+    is_sure: bool
+    is_undo: bool
+    output_format: Format
+
+
+def _move_options(
+    fence: Fencing | None, quiet: float, patience: float, leave_consumers: bool, verify: float
+) -> MoveOptions:
+    from heliograph.recovery.producer_fence import FenceWay
+    from heliograph.recovery.switchover import MoveOptions
+
+    way = FenceWay(fence.value) if fence else None
+    return MoveOptions(way, quiet, patience, leave_consumers, verify)
+
+
+def _perform(operation: Operation, wishes: Wishes) -> None:
+    if wishes.is_dry_run:
+        result = PreviewResult(
+            operation.report.operation, operation.report.flow, operation.preview(), operation.details()
+        )
+        output.show(result, wishes.output_format)
+        raise typer.Exit(1 if result.problems else 0)
+    if not wishes.is_sure:
+        _ask(operation.report)
+    with _shown(operation, wishes.output_format):
+        try:
+            report = operation.undo() if wishes.is_undo else operation.run()
+        except OperationFailed:
+            if wishes.output_format is not Format.TABLE:
+                output.show(OperationResult(operation.report, operation.details()), wishes.output_format)
+            raise
+    output.show(OperationResult(report, operation.details()), wishes.output_format)
+
+
+def _ask(report: OperationReport) -> None:
+    """At three in the morning one should know which flow one is about to move."""
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(f"{report.operation} changes clusters: confirm it with --yes, or look with --dry-run")
+    typer.confirm(f"{report.operation} of {report.flow}: begin?", abort=True, err=True)
+
+
+@contextmanager
+def _shown(operation: Operation, output_format: Format) -> Iterator[None]:
+    """Show steps while they are done: as a table that moves on a terminal, and else line by line."""
+    from heliograph.cli.logs import configure_logs
+
+    configure_logs(False)
+    console = output.message_console()
+    if not console.is_terminal or output_format is not Format.TABLE:
+        operation.on_change = _Lines().show
+        yield
+        return
+    from rich.live import Live
+
+    with Live(console=console, refresh_per_second=8) as live:
+        operation.on_change = lambda report: live.update(_steps_view(report.steps))
+        yield
+
+
+class _Lines:
+    """One line for every step that has changed its state."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, object] = {}
+
+    def show(self, report: OperationReport) -> None:
+        """Print what is new."""
+        for step in report.steps:
+            if self._shown.get(step.name) is step.state or step.state.value == "waiting":
+                continue
+            self._shown[step.name] = step.state
+            text = f": {step.text}" if step.text else ""
+            output.message_console().print(f"{step.name} {step.state.value}{text}", markup=False)
+
+
+_MARKS = {"waiting": "·", "running": "…", "done": "✓", "failed": "✗", "put back": "↶"}
+
+
+def _steps_view(steps: Sequence[StepReport]) -> Table:
+    table = _table("", "step", "", "seconds")
+    for step in steps:
+        seconds = f"{step.seconds:.1f}" if step.seconds else ""
+        lines = "\n".join([step.text, *step.hooks]).strip()
+        _row(table, _MARKS[step.state.value], step.title, lines, seconds)
+    return table
+
+
+@dataclass(frozen=True)
+class PreviewResult:
+    """What an operation would do."""
+
+    operation: str
+    flow: str
+    steps: Sequence[PlannedStep]
+    details: Mapping[str, Any]
+
+    @property
+    def problems(self) -> list[str]:
+        """All that stands in the way."""
+        return [f"{step.name}: {problem}" for step in self.steps for problem in step.outlook.problems]
+
+    def data(self) -> Data:
+        """The result as plain values."""
+        steps: list[Data] = [
+            {
+                "step": step.name, "title": step.title, "would": step.outlook.text,
+                "problems": list(step.outlook.problems), "hooks": list(step.hooks),
+            }
+            for step in self.steps
+        ]  # fmt: skip
+        return {
+            "operation": self.operation, "flow": self.flow, "can_begin": not self.problems, "steps": steps,
+            **self.details,
+        }  # fmt: skip
+
+    def view(self) -> RenderableType:
+        """One line a step, and the verdict."""
+        from rich.console import Group
+        from rich.text import Text
+
+        table = _table("", "step", "")
+        for step in self.steps:
+            problems = [f"problem: {problem}" for problem in step.outlook.problems]
+            lines = "\n".join(line for line in (step.outlook.text, *problems, *step.hooks) if line)
+            _row(table, "✗" if problems else "✓", step.title, lines)
+        verdict = f"{len(self.problems)} problems: it would stop" if self.problems else "it can begin"
+        return Group(table, *_detail_views(self.details), Text(f"dry run of {self.operation} {self.flow}: {verdict}"))
+
+
+@dataclass(frozen=True)
+class OperationResult:
+    """What an operation has done."""
+
+    report: OperationReport
+    details: Mapping[str, Any]
+
+    def data(self) -> Data:
+        """The result as plain values."""
+        fields = asdict(self.report)
+        for step in fields["steps"]:
+            step["state"] = step["state"].value
+        return {**fields, **self.details}
+
+    def view(self) -> RenderableType:
+        """Steps with proofs, then what they have found out."""
+        from rich.console import Group
+        from rich.text import Text
+
+        report = self.report
+        verdict = f"{report.operation} {report.flow}: {report.state} in {report.seconds:.1f} s ({report.id})"
+        return Group(_steps_view(report.steps), *_detail_views(self.details), Text(verdict))
+
+
+def _detail_views(details: Mapping[str, Any]) -> Iterator[RenderableType]:
+    if missing := [row for row in details.get("partitions", ()) if row["missing"]]:
+        table = _table("missing: topic", "partition", "mirrored to", "known end", "records")
+        for row in missing:
+            _row(table, row["topic"], row["partition"], row["mirrored_to"], row["known_end"], f"{row['missing']:,}")
+        yield table
+    if groups := details.get("groups"):
+        table = _table("group", "topic", "partition", "was at", "target topic", "goes on at", "exact", "waiting", "")
+        for row in groups:
+            _row(
+                table, row["group"], row["source_topic"], row["partition"], row["source_offset"], row["target_topic"],
+                row["target_offset"], "yes" if row["exact"] else f"no: up to {row['waiting']:,} again",
+                f"{row['waiting']:,}", row["outcome"],
+            )  # fmt: skip
+        yield table
+
+
+def _table(*columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _row(table: Table, *cells: object) -> None:
+    from rich.text import Text
+
+    table.add_row(*(Text(str(cell)) for cell in cells))

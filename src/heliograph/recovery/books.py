@@ -1,0 +1,92 @@
+"""What the target alone knows of a flow: enough to go on without the source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from heliograph.config.flow import FlowConfig
+from heliograph.control.ledger_tail import LedgerTail, read_tail
+from heliograph.errors import StepFailed
+from heliograph.kafka import reading
+from heliograph.kafka.access import access_for
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.network import opened
+from heliograph.kafka.newest_positions import newest_positions
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.kafka.topics import TopicInfo
+from heliograph.model import Position, TopicPartition
+from heliograph.policy.selection import should_replicate_topic
+from heliograph.sync.ledger_reader import EVERY_RUN, LedgerReader
+from heliograph.sync.offset_map import Place
+from heliograph.sync.topics import ledger_topic, offsets_topic
+
+_FIRST_STEP = 100_000  # entries of the ledger; groups are mostly near its end
+_GROWTH = 8
+
+Offset = tuple[TopicPartition, int]
+
+
+@dataclass(frozen=True)
+class Books:
+    """Positions of all partitions that the target has of a flow, and the end of its ledger."""
+
+    flow: FlowConfig
+    targets: Mapping[TopicPartition, TopicPartition]  # of source partitions
+    positions: Mapping[TopicPartition, Position]
+    tail: LedgerTail
+
+    def places(self, offsets: Collection[Offset]) -> dict[Offset, Place]:
+        """Where on the target offsets of the source are; the ledger is read back only as far as it takes."""
+        flow, step = self.flow, _FIRST_STEP
+        access, ledger = access_for(flow.target, "consumer"), ledger_topic(flow)
+        with opened(access, [ledger]) as (_, network):
+            first = reading.list_offsets(network, ledger, {0: EARLIEST})[0]
+            end = reading.list_offsets(network, ledger, {0: LATEST})[0]
+        while True:
+            start = max(first, end - step)
+            reader = LedgerReader(access, flow.source.alias, ledger, offsets_topic(flow), EVERY_RUN, start)
+            reader.offset_map.only = {where for where, _ in offsets}
+            reader.read({})
+            found = {item: place for item in offsets if (place := reader.offset_map.to_target(*item)) is not None}
+            if start <= first or all(place.is_exact for place in found.values()):
+                return found
+            step *= _GROWTH
+
+
+def read_books(flow: FlowConfig, must_have_run: bool = True) -> Books:
+    """Ask the target; raises StepFailed where the flow has never run, unless that is no matter."""
+    access = access_for(flow.target, "admin")
+    with Admin(access) as admin:
+        topics = admin.topics()
+    names = ledger_topic(flow), offsets_topic(flow)
+    missing = [name for name in names if name not in topics]
+    if missing and not must_have_run:
+        return Books(flow, {}, {}, LedgerTail(0))
+    if missing:
+        raise StepFailed(f"{flow.name} has never run: {flow.target.alias} has no topic {' and no '.join(missing)}")
+    targets = _possible_targets(flow, topics)
+    with opened(access, names) as (loop, network):
+        known = newest_positions(loop, network, names[1], flow.source.alias, targets)
+        tail = read_tail(loop, network, names[0], int(time.time() * 1000))
+    return Books(flow, {where: targets[where] for where in known}, known, tail)
+
+
+def _possible_targets(flow: FlowConfig, topics: Mapping[str, TopicInfo]) -> dict[TopicPartition, TopicPartition]:
+    """The partitions of the target that may be mirrors, by the source partition that each would be one of."""
+    policy = flow.replication_policy
+    origins = {name: policy.upstream_topic(name) or name for name in topics}
+    return {
+        TopicPartition(origin, number): TopicPartition(name, number)
+        for name, origin in origins.items()
+        if policy.format_remote_topic(flow.source.alias, origin) == name and is_carried(flow, origin)
+        for number in range(topics[name].partitions)
+    }
+
+
+def is_carried(flow: FlowConfig, topic: str) -> bool:
+    """Whether a topic of the source is mirrored and is more than heartbeats: nobody moves with those."""
+    aliases = flow.source.alias, flow.target.alias
+    is_wanted = should_replicate_topic(topic, flow.replication_policy, flow.topic_filter, *aliases, False)
+    return is_wanted and not flow.replication_policy.is_heartbeats_topic(topic)

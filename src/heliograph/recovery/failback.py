@@ -1,0 +1,90 @@
+"""Failback: back to a source that has returned, with what was written meanwhile and with nothing lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from heliograph.config.flow import FlowConfig
+from heliograph.config.mirror_config import MirrorConfig
+from heliograph.errors import StepFailed
+from heliograph.recovery.checks import CheckFlow
+from heliograph.recovery.draining import CatchUp, Drain
+from heliograph.recovery.gate_steps import CloseFlow, OpenFlow
+from heliograph.recovery.group_steps import MoveGroups, StopConsumers
+from heliograph.recovery.hooks import Hooks
+from heliograph.recovery.journal import Journal
+from heliograph.recovery.mirroring import Mirroring
+from heliograph.recovery.operation import Operation
+from heliograph.recovery.producer_step import LiftFence, StopProducers
+from heliograph.recovery.switchover import MoveOptions
+from heliograph.recovery.unmirrored import SaveTail
+from heliograph.recovery.verify_step import VerifyTail
+
+NAME = "failback"
+_SHARED = ("topics", "topics.exclude", "groups", "groups.exclude")
+
+
+@dataclass(frozen=True)
+class TailOptions:
+    """Where what was never mirrored is kept for review."""
+
+    file: Path | None = None
+    topic: str | None = None
+
+
+def failback(config: MirrorConfig, flow: FlowConfig, options: MoveOptions, tail: TailOptions) -> Operation:
+    """The steps back to the source of a flow."""
+    journal = Journal(flow, NAME)
+    config, reverse = with_reverse(config, flow)
+    patience = options.patience_seconds
+    mirroring = Mirroring(config, reverse)
+    save_tail = SaveTail(flow, journal, tail.file, tail.topic)
+    steps = (
+        CheckFlow(reverse, must_have_run=False),
+        CloseFlow(flow, journal, stays_closed=True),
+        save_tail,
+        LiftFence(flow, journal, flow.source.alias),
+        CatchUp(reverse, mirroring, patience),
+        StopProducers(reverse, journal, options.fence, options.quiet_seconds, patience),
+        Drain(reverse, mirroring, patience),
+        StopConsumers(reverse, patience, options.leaves_consumers),
+        MoveGroups(reverse, flow, save_tail.settled),
+        VerifyTail(config, reverse, journal, options.verify_seconds),
+        _LiftTargetFence(flow, journal, flow.target.alias),
+        OpenFlow(flow, journal),
+    )
+    return Operation(flow.name, steps, journal, partial(Hooks, config.hooks, NAME, flow), goes_back=True)
+
+
+class _LiftTargetFence(LiftFence):
+    """Opens what this very operation has closed: the flow must be able to write there again."""
+
+    name = "release"
+
+
+def with_reverse(config: MirrorConfig, flow: FlowConfig) -> tuple[MirrorConfig, FlowConfig]:
+    """The configuration with the flow back turned on, and that flow.
+
+    One that the file leaves off gets the topics and groups of the flow, as far as the file says nothing of its own.
+    """
+    name = f"{flow.target.alias}->{flow.source.alias}"
+    found = config.flow(name) or next((item for item in config.others if item.name == name), None)
+    if found is None:
+        raise StepFailed(f"the file has no flow {name}")
+    if found.enabled:
+        return config, found
+    changes: dict[str, str | None] = {"enabled": "true"}
+    for key in _SHARED:
+        if found.setting(key).origin.line is None and flow.setting(key).origin.line is not None:
+            changes[key] = _text(flow, key)
+    config = config.with_changes({name: changes})
+    reverse = config.flow(name)
+    assert reverse is not None
+    return config, reverse
+
+
+def _text(flow: FlowConfig, key: str) -> str:
+    value = flow.get(key)
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

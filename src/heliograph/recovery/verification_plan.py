@@ -1,0 +1,260 @@
+"""What a verification compares: read from the ledger, the positions and both logs' bounds before any record is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+from heliograph.config.flow import FlowConfig
+from heliograph.errors import ClusterError
+from heliograph.kafka import ledger, reading
+from heliograph.kafka.access import Access, access_for
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.fetching import READ_COMMITTED
+from heliograph.kafka.network import Network, opened
+from heliograph.kafka.newest_positions import newest_positions
+from heliograph.kafka.patience import Patience
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.model import Event, LedgerEntry, Position, TopicPartition
+from heliograph.recovery.comparison import Rules, Slice
+from heliograph.recovery.segments import Bounds, Coverage, PartitionHistory
+from heliograph.sync.topics import keeps_names, ledger_topic, offsets_topic, opposite_ledger, read_plan
+
+SLICE_BYTES = 48 * 1024 * 1024
+_WHOLE = 1 << 62
+_STABLE_SECONDS = 10.0  # a committed transaction is told to all its partitions within moments
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the user wants to have compared; all, unless something is said."""
+
+    topics: str | None = None  # a regular expression for whole names of topics of the source
+    since_ms: int | None = None
+    from_offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
+    opens_all: bool = False
+
+    def has(self, where: TopicPartition) -> bool:
+        """Whether a partition of the source is wanted."""
+        if self.from_offsets and where not in self.from_offsets:
+            return False
+        return self.topics is None or re.fullmatch(self.topics, where.topic) is not None
+
+
+@dataclass(frozen=True)
+class PlannedPartition:
+    """One partition: what of it is compared, and what not."""
+
+    source: TopicPartition
+    target: TopicPartition
+    coverage: Coverage
+    by_key: bool
+
+
+@dataclass(frozen=True)
+class VerificationPlan:
+    """All slices of a verification. Holds secrets: never printed."""
+
+    flow: str
+    source: Access = field(repr=False)
+    target: Access = field(repr=False)
+    rules: Rules
+    partitions: Sequence[PlannedPartition]
+    left_out: Sequence[str] = ()
+
+    def slices(self) -> list[Slice]:
+        """The work, in parts that can be done in any order."""
+        parts = [(item, segment) for item in self.partitions for segment in item.coverage.segments]
+        return [
+            Slice(number, item.source, item.target, segment, item.by_key)
+            for number, (item, segment) in enumerate(parts)
+        ]
+
+    def without_partitions(self) -> VerificationPlan:
+        """What each part of the work needs of the plan: how to reach both sides, and what counts."""
+        return replace(self, partitions=())
+
+    @property
+    def bytes(self) -> int:
+        """About how much of the source's log there is to compare."""
+        return sum(segment.bytes for item in self.partitions for segment in item.coverage.segments)
+
+
+@dataclass
+class Books:
+    """What the mirror has written down on the target: history of each partition, positions, who wrote."""
+
+    histories: dict[TopicPartition, PartitionHistory] = field(default_factory=dict)
+    positions: dict[TopicPartition, Position] = field(default_factory=dict)
+    producer_ids: set[int] = field(default_factory=set)
+
+    def add(self, entry: LedgerEntry, begins_at_start: bool) -> None:
+        """Take in one transaction."""
+        told: dict[TopicPartition, list[Event]] = {}
+        for event in entry.events:
+            told.setdefault(event.source, []).append(event)
+        for progress in entry.partitions:
+            known = self.histories.get(progress.source)
+            if known is None or known.target != progress.target:
+                known = self.histories[progress.source] = PartitionHistory(progress.target, begins_at_start)
+            known.add(progress, told.pop(progress.source, ()))
+        for source, events in told.items():
+            for event in events:
+                if source in self.histories:
+                    self.histories[source].happened(event)
+
+
+def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> VerificationPlan:
+    """Ask both clusters what there is to compare."""
+    scope = scope or Scope()
+    source, target = access_for(flow.source, "consumer"), access_for(flow.target, "consumer")
+    with Admin(access_for(flow.source, "admin")) as here, Admin(access_for(flow.target, "admin")) as there:
+        topics = read_plan(flow, here, there)
+        existing = there.topics()
+        pairs = {where: home for where, home in topics.ready_on(existing).items() if scope.has(where)}
+        missing = [where for where in topics.mirrored if scope.has(where) and where not in pairs]
+        topic_ids = {name: info.topic_id for name, info in here.topics({where.topic for where in pairs}).items()}
+        compacted = _compacted(here, there, pairs)
+        if ledger_topic(flow) not in existing:
+            raise ClusterError(f"{flow.name} has never run: {flow.target.alias} has no ledger of it")
+    _check_offsets(scope, pairs)
+    books = _read_books(flow, target, pairs)
+    with opened(source, {where.topic for where in pairs}) as (loop, network):
+        mirrored_back, since_ms = _mirrored_back(loop, network, flow, scope.since_ms)
+        source_bounds = _bounds(network, pairs)
+        starts = _starts(network, pairs, scope, since_ms)
+    with opened(target, {where.topic for where in pairs.values()}) as (_, network):
+        target_bounds = _stable_bounds(network, pairs, books)
+    planned = []
+    for where, home in sorted(pairs.items()):
+        by_key = where.topic in compacted
+        size = _WHOLE if by_key else SLICE_BYTES
+        bounds = source_bounds[where], target_bounds[home]
+        coverage = _coverage(books, where, home, topic_ids[where.topic], bounds, starts.get(where, 0), size)
+        planned.append(PlannedPartition(where, home, coverage, by_key))
+    ours = frozenset(books.producer_ids) if keeps_names(flow) else None
+    left_out = [f"{where}: {flow.target.alias} has no partition for it yet" for where in missing]
+    if since_ms != scope.since_ms and since_ms is not None:
+        moment = datetime.fromtimestamp(since_ms / 1000, UTC).isoformat(timespec="seconds")
+        left_out.append(f"records before {moment}: it is no longer known which of them came from {flow.target.alias}")
+    return VerificationPlan(flow.name, source, target, Rules(mirrored_back, ours, scope.opens_all), planned, left_out)
+
+
+def _check_offsets(scope: Scope, pairs: Mapping[TopicPartition, TopicPartition]) -> None:
+    if strangers := [str(where) for where in scope.from_offsets if where not in pairs]:
+        raise ClusterError(f"{', '.join(strangers)}: not mirrored by this flow")
+
+
+def _coverage(
+    books: Books,
+    where: TopicPartition,
+    home: TopicPartition,
+    topic_id: UUID,
+    bounds: tuple[Bounds, Bounds],
+    start: int,
+    size: int,
+) -> Coverage:
+    source, target = bounds
+    history, position = books.histories.get(where), books.positions.get(where)
+    if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
+        why = "all of it: it was mirrored from an earlier topic of that name, and nothing yet from this one"
+        return Coverage(left_out=[why], waiting=source.stable - source.first)
+    if history is None or history.target != home:
+        done = source.first if position is None else max(source.first, position.offset + 1)
+        left_out = [] if done <= source.first else [_unknown(source.first, done)]
+        return Coverage(left_out=left_out, waiting=max(0, source.stable - done))
+    found = history.coverage(source, target, start, size)
+    if position is not None and position.offset + 1 > max(history.done, source.first):
+        found.left_out.append(_unknown(max(history.done, source.first), position.offset + 1))
+        found.waiting = max(0, source.stable - position.offset - 1)
+    return found
+
+
+def _unknown(first: int, end: int) -> str:
+    return f"offsets {first} to {end - 1}: the ledger does not tell where they were mirrored to"
+
+
+def _compacted(source: Admin, target: Admin, pairs: Mapping[TopicPartition, TopicPartition]) -> set[str]:
+    """The topics of the source that are compacted, there or on the target."""
+    homes = {where.topic: home.topic for where, home in pairs.items()}
+    here, there = source.topic_settings(set(homes)), target.topic_settings(set(homes.values()))
+
+    def is_compacted(settings: Mapping[str, object]) -> bool:
+        return "compact" in str(getattr(settings.get("cleanup.policy"), "value", ""))
+
+    return {
+        topic for topic, home in homes.items() if is_compacted(here.get(topic, {})) or is_compacted(there.get(home, {}))
+    }
+
+
+def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartition]) -> Books:
+    books, names = Books(), (ledger_topic(flow), offsets_topic(flow))
+    with opened(target, names) as (loop, network):
+        books.positions = newest_positions(loop, network, names[1], flow.source.alias, wanted)
+        first = reading.list_offsets(network, names[0], {0: EARLIEST})[0]
+        starts_at_begin = flow.source.client_settings("consumer")["auto.offset.reset"] == "earliest"
+        begins_at_start = first == 0 and starts_at_begin and flow.get("start.timestamp.ms") is None
+        for _, record in reading.read_to_end(loop, network, names[0], {0: first}):
+            value = record.value or b"{}"
+            producer_id = ledger.decode_producer_id(value)
+            if producer_id is not None:
+                books.producer_ids.add(producer_id)
+            entry = ledger.decode_entry(value)
+            if entry is not None:
+                books.add(entry, begins_at_start)
+    return books
+
+
+def _mirrored_back(
+    loop: Loop, network: Network, flow: FlowConfig, since_ms: int | None
+) -> tuple[frozenset[int], int | None]:
+    """The producers on the source that brought records from the target, and since when all of them are known."""
+    topic = opposite_ledger(flow)
+    if not topic or network.look_up([topic]):
+        return frozenset(), since_ms
+    first = reading.list_offsets(network, topic, {0: EARLIEST})[0]
+    found: set[int] = set()
+    oldest_ms: int | None = None
+    for _, record in reading.read_to_end(loop, network, topic, {0: first}):
+        oldest_ms = record.timestamp if oldest_ms is None else oldest_ms
+        producer_id = ledger.decode_producer_id(record.value or b"{}")
+        if producer_id is not None:
+            found.add(producer_id)
+    if first == 0 or oldest_ms is None:
+        return frozenset(found), since_ms
+    return frozenset(found), max(oldest_ms, since_ms or 0)
+
+
+def _starts(
+    network: Network, pairs: Collection[TopicPartition], scope: Scope, since_ms: int | None
+) -> dict[TopicPartition, int]:
+    """The source offsets to begin at."""
+    starts = dict(scope.from_offsets)
+    if since_ms is None:
+        return starts
+    found = reading.list_many(network, dict.fromkeys(pairs, since_ms))
+    return {where: max(starts.get(where, 0), _WHOLE if at < 0 else at) for where, at in found.items()}
+
+
+def _bounds(network: Network, wanted: Collection[TopicPartition]) -> dict[TopicPartition, Bounds]:
+    firsts = reading.list_many(network, dict.fromkeys(wanted, EARLIEST))
+    ends = reading.list_many(network, dict.fromkeys(wanted, LATEST))
+    stables = reading.list_many(network, dict.fromkeys(wanted, LATEST), READ_COMMITTED)
+    return {where: Bounds(firsts[where], ends[where], stables[where]) for where in wanted}
+
+
+def _stable_bounds(
+    network: Network, pairs: Mapping[TopicPartition, TopicPartition], books: Books
+) -> dict[TopicPartition, Bounds]:
+    """What the target has; waits a little for transactions whose end is not known to all partitions yet."""
+    patience = Patience(_STABLE_SECONDS)
+    ends = {pairs[where]: history.target_end for where, history in books.histories.items() if where in pairs}
+    while True:
+        bounds = _bounds(network, set(pairs.values()))
+        hidden = any(bounds[home].stable < min(end, bounds[home].end) for home, end in ends.items())
+        if not hidden or not patience.wait():
+            return bounds
