@@ -72,5 +72,4 @@ def _median_rate(verify: Callable[[], Verification]) -> tuple[float, float]:
         if not result.is_equal or result.records != PLAIN.records:
             raise AssertionError(f"{result.records} records compared: {[str(item) for item in result.differences]}")
         rates.append((result.bytes / result.seconds / 1e6, result.records / result.seconds))
-        print(rates[-1], flush=True)
     return statistics.median(rate[0] for rate in rates), statistics.median(rate[1] for rate in rates)

@@ -67,6 +67,7 @@ class EventKind(Enum):
     RECREATED = "recreated"  # another topic of the same name has taken the place of the old one
     SET_ASIDE = "set-aside"  # the partition cannot go on for now
     RESUMED = "resumed"  # it goes on again
+    MISMATCH = "mismatch"  # what was mirrored is not what the source has
 
 
 @dataclass(frozen=True)

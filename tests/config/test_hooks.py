@@ -108,7 +108,11 @@ def test_a_hook_may_be_for_some_flows_only(load_text: Loader) -> None:
         (f"{DNS}hooks.dns.when = after", "hooks.dns.when: is not a list of"),
         (f"{DNS}hooks.dns.when = failed groups", "hooks.dns.when: is not a list of"),
         (f"{DNS}hooks.dns.when = after groups,", "hooks.dns.when: is not a list of"),
-        (f"{DNS}hooks.dns.when = after Groups!", "hooks.dns.when: Groups! cannot be the name of a step"),
+        (
+            f"{DNS}hooks.dns.when = after Groups!",
+            "hooks.dns.when: no operation has a step Groups! (did you mean groups?)",
+        ),
+        (f"{DNS}hooks.dns.when = before x", "hooks.dns.when: no operation has a step x (steps are check, close,"),
         (f"{DNS}hooks.dns.operations = fail", "hooks.dns.operations: is not one of the possible values"),
         (f"{DNS}hooks.dns.flows = a->c", "hooks.dns.flows: a->c is not a flow (write A->B; clusters are a, b)"),
         (f"{DNS}hooks.dns.flows = a->a", "hooks.dns.flows: a->a is not a flow"),

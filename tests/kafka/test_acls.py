@@ -105,6 +105,27 @@ def test_acls_are_created_once(admin: Admin, stock_client: KafkaAdminClient) -> 
 
 
 @pytest.mark.kafka
+def test_acls_are_deleted_one_by_one(admin: Admin) -> None:
+    gone = Acl("unmade", "User:*", Operation.Write, Permission.DENY)
+    kept = [
+        Acl("unmade", "User:*", Operation.Write),
+        Acl("unmade", "User:*", Operation.Write, Permission.DENY, "10.0.0.1"),
+        Acl("unmade", "User:*", Operation.Write, Permission.DENY, pattern=Pattern.PREFIXED),
+        Acl("unmade", "User:four", Operation.Write, Permission.DENY),
+        Acl("unmade", "User:*", AllOperations.All, Permission.DENY),
+        Acl("unmade-too", "User:*", Operation.Write, Permission.DENY),
+    ]
+    admin.create_acls([gone, *kept])
+    wait_until(lambda: {gone, *kept} <= (admin.topic_acls() or set()), "the ACLs", 10)
+    for _ in range(2):
+        assert {outcome.status for outcome in admin.delete_acls([gone]).values()} == {Status.DONE}
+    wait_until(lambda: gone not in (admin.topic_acls() or set()), "the end of one", 10)
+    assert {acl for acl in admin.topic_acls() or () if acl.topic.startswith("unmade")} == set(kept)
+    (broker_id,) = admin.broker_ids()
+    assert admin.topic_acls(broker_id) == admin.topic_acls()
+
+
+@pytest.mark.kafka
 def test_one_refused_acl_does_not_stop_the_others(admin: Admin) -> None:
     good, bad = Acl("mixed", "User:three", Operation.Read), Acl("mixed", "nobody", Operation.Read)
     outcomes = admin.create_acls([good, bad])

@@ -28,6 +28,9 @@ from heliograph.kafka.topics import NewTopic, Operation, SettingSource, Status
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import TopicPartition
 from tests.waiting import wait_until
+from tests.zoo import raw
+from tests.zoo.topics import create_topic
+from tests.zoo.transactions import RawTransaction
 
 pytestmark = pytest.mark.kafka
 
@@ -211,6 +214,39 @@ def test_finds_transactional_ids_by_prefix_even_idle_ones_on_all_brokers(
         TransactionalProducer(network, name, 10_000)
     loop.close()
     assert as_super_user.transactional_ids("heliograph-a->b-") == wanted
+
+
+def test_open_transactions_are_named_and_hold_the_stable_offset_back(admin: Admin, primary: EmbeddedCluster) -> None:
+    where, other = TopicPartition("admin-open", 0), TopicPartition("admin-open", 1)
+    create_topic(primary.bootstrap_servers, where.topic, 2)
+    both = [where, other]
+    assert (admin.open_transactions(both), admin.transactional_topics(both)) == ([], set())
+    with raw.network(primary.bootstrap_servers, where.topic) as connected:
+        transaction = RawTransaction(connected, "admin-open-tx", where)
+        transaction.write(2, 0)
+        assert (admin.end_offsets(both), admin.stable_offsets(both)) == ({where: 2, other: 0}, {where: 0, other: 0})
+        (found,) = admin.open_transactions(both)
+        assert (found.topic, found.partition, found.transactional_id) == (*where, "admin-open-tx")
+        assert found.producer_id == transaction.stamp.producer_id
+        assert admin.transactional_topics(both) == {where.topic}
+        transaction.end(commit=True)
+    wait_until(lambda: admin.stable_offsets(both) == {where: 3, other: 0}, "the end of the transaction", 10)
+    assert admin.open_transactions(both) == []
+    assert admin.transactional_topics(both) == {where.topic}  # it has been, and may be again
+    assert (admin.stable_offsets([]), admin.open_transactions([]), admin.transactional_topics([])) == ({}, [], set())
+
+
+def test_topics_that_we_may_not_ask_about_may_have_transactions(
+    guarded: EmbeddedCluster, mirror_access: Access, as_super_user: Admin
+) -> None:
+    as_super_user.create_topic(NewTopic("unasked", 1, 1))
+    as_super_user.wait_for_topics({"unasked": 1})
+    allow(guarded, ResourceType.TOPIC, "unasked", ACLOperation.DESCRIBE)
+    where = TopicPartition("unasked", 0)
+    with Admin(mirror_access) as admin:
+        wait_until(lambda: bool(admin.topics(["unasked"])), "the right to see it", 10)
+        assert admin.transactional_topics([where]) == {"unasked"}
+    assert as_super_user.transactional_topics([where]) == set()
 
 
 # -- rights ------------------------------------------------------------------------------------------------

@@ -61,15 +61,16 @@ class HandmadeMirror:
         raw.append(self.moving.source, self.source, source)
         raw.append(self.moving.target, self.target, target)
 
-    def enter(self, runs: Sequence[Run], events: Sequence[Event] = (), byte_count: int = 0) -> None:
+    def enter(self, runs: Sequence[Run], events: Sequence[Event] = (), byte_count: int = 1000) -> LedgerEntry:
         """Write down that records were copied so."""
         flow = self.moving.flow
         last = runs[-1]
         done = last.source + last.length - 1
-        progress = PartitionProgress(self.source, self.target, runs, done, byte_count or 1000, TIME)
+        progress = PartitionProgress(self.source, self.target, runs, done, byte_count, TIME)
         entry = LedgerEntry(flow.name, 0, "test", PRODUCER_ID, TIME, (progress,), tuple(events))
         self._append(ledger_topic(flow), 0, Record(0, TIME, b"", ledger.encode_entry(entry)))
         self.stand_at(Position(done, last.target + last.length - 1))
+        return entry
 
     def stand_at(self, position: Position) -> None:
         """Write down how far the source was mirrored."""

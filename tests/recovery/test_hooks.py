@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import socket
 import threading
@@ -16,16 +18,20 @@ from typing import Any
 
 import pytest
 
+from heliograph import recovery
+from heliograph.config.hook import STEPS
 from heliograph.config.mirror_config import MirrorConfig, load
 from heliograph.errors import HookFailed
 from heliograph.recovery.hooks import HookOutcome, Hooks
+from heliograph.recovery.step import Step
 from tests.waiting import is_gone, wait_until
 
 BASE = """\
 clusters = a, b
 a.bootstrap.servers = one.a:9092, two.a:9092
 b.bootstrap.servers = PLAINTEXT://one.b:9092
-a.sasl.jaas.config = org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="canary-jaas";
+a.sasl.jaas.config = org.apache.kafka.common.security.plain.PlainLoginModule required \\
+  username="u" password="canary-jaas";
 a.security.protocol = SASL_PLAINTEXT
 a.sasl.mechanism = PLAIN
 a->b.enabled = true
@@ -92,6 +98,8 @@ def test_a_command_is_told_what_it_is_about(hooks_of: MakeHooks, tmp_path: Path)
         "HELIOGRAPH_STEP=groups",
         "HELIOGRAPH_TARGET=b",
         "HELIOGRAPH_TARGET_SERVERS=one.b:9092",
+        "HELIOGRAPH_TO=b",
+        "HELIOGRAPH_TO_SERVERS=one.b:9092",
         "HELIOGRAPH_WHEN=after",
         str(tmp_path),
     ]
@@ -101,11 +109,6 @@ def test_a_command_is_told_what_it_is_about(hooks_of: MakeHooks, tmp_path: Path)
 def test_a_drill_says_that_it_is_one(hooks_of: MakeHooks) -> None:
     hooks = hooks_of(one("command = echo $HELIOGRAPH_OPERATION $HELIOGRAPH_DRY_RUN", operations="drill"), "drill")
     assert ran(hooks).output == "drill true"
-
-
-def test_the_id_of_the_operation_may_come_late(hooks_of: MakeHooks) -> None:
-    hooks = hooks_of(one("command = echo $HELIOGRAPH_OPERATION_ID $HELIOGRAPH_FACT_OPERATION_ID"))
-    assert ran(hooks, {"operation_id": "op-2"}).output == "op-2"
 
 
 def test_the_users_own_environment_is_there_and_no_secret_of_the_file(
@@ -183,9 +186,26 @@ def test_what_would_run_is_told_and_not_run(hooks_of: MakeHooks, tmp_path: Path)
     assert not (tmp_path / "was-here").exists()
 
 
-def test_steps_that_an_operation_does_not_have_are_told(hooks_of: MakeHooks) -> None:
-    hooks = hooks_of(one("command = true", "after grups, before *, before drain, failed"))
-    assert hooks.unmatched(["drain", "groups"]) == ["hooks.it.when: there is no step grups in failover"]
+def test_every_step_can_have_hooks() -> None:
+    """The file is checked against these names without knowing the steps themselves."""
+    for module in pkgutil.iter_modules(recovery.__path__):
+        importlib.import_module(f"heliograph.recovery.{module.name}")
+    found: set[str] = set()
+    kinds: list[type[Step]] = [Step]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind.__module__.startswith("heliograph.") and isinstance(name := vars(kind).get("name"), str):
+            found.add(name)
+    assert found == set(STEPS), "change STEPS in config/hook.py"
+
+
+@pytest.mark.parametrize(
+    ("operation", "to"),
+    [("switchover", "b one.b:9092"), ("failover", "b one.b:9092"), ("failback", "a one.a:9092,two.a:9092")],
+)
+def test_hooks_hear_where_clients_belong_afterwards(hooks_of: MakeHooks, operation: str, to: str) -> None:
+    assert ran(hooks_of(one("command = echo $HELIOGRAPH_TO $HELIOGRAPH_TO_SERVERS"), operation)).output == to
 
 
 def test_a_timeout_ends_the_command_with_all_that_it_has_started(hooks_of: MakeHooks, tmp_path: Path) -> None:
@@ -335,6 +355,8 @@ def test_a_webhook_is_told_the_same(hooks_of: MakeHooks, receiver: Receiver) -> 
             "target": "b",
             "source_servers": "one.a:9092,two.a:9092",
             "target_servers": "one.b:9092",
+            "to": "b",
+            "to_servers": "one.b:9092",
             "dry_run": False,
             "step": "groups",
             "when": "after",

@@ -17,6 +17,7 @@ from heliograph.kafka.acls import Acl, AllOperations, Pattern, Permission
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, Operation
 from heliograph.policy.replication import DefaultReplicationPolicy
+from heliograph.recovery.producer_fence import FenceWay, ProducerFence
 from heliograph.sync.acls import AclDrift, AclSync, carried_acls, examine_acls
 from tests.waiting import wait_until
 
@@ -53,6 +54,26 @@ def carried(flow: FlowConfig, *acls: Acl, topics: Sequence[str] = ("orders",)) -
 )
 def test_readers_keep_their_rights_and_nobody_may_write(make_flow: FlowMaker, source: Acl, target: set[Acl]) -> None:
     assert carried(make_flow(ON), source) == target
+
+
+@pytest.mark.parametrize("host", ["*", "10.1.2.3"])
+@pytest.mark.parametrize("text", [ON, ALSO_PREFIXED])
+def test_what_keeps_everyone_from_writing_would_keep_the_mirror_out(make_flow: FlowMaker, text: str, host: str) -> None:
+    fence = Acl("orders", "User:*", WRITE, DENY, host)
+    broad = [replace(fence, topic="ord", pattern=Pattern.PREFIXED), replace(fence, topic="*")]
+    found = carried_acls(make_flow(text), [fence, *broad, READER], ["orders"])
+    assert (found.wanted, found.left_out) == ({replace(READER, topic="a.orders")}, set())
+
+
+def test_what_keeps_everyone_from_everything_is_told(make_flow: FlowMaker) -> None:
+    barred = Acl("orders", "User:*", ALL, DENY)
+    elsewhere = replace(barred, topic="b.orders")
+    found = carried_acls(make_flow(ALSO_PREFIXED), [barred, elsewhere, replace(barred, topic="*")], ["orders"])
+    assert (found.wanted, found.left_out) == (set(), {barred, replace(barred, topic="*")})
+
+
+def test_what_everyone_may_not_read_is_still_carried(make_flow: FlowMaker) -> None:
+    assert carried(make_flow(ON), Acl("orders", "User:*", READ, DENY)) == {Acl("a.orders", "User:*", READ, DENY)}
 
 
 @pytest.mark.parametrize("topic", ["payments", "orders-secret", "__consumer_offsets", "b.orders"])
@@ -191,6 +212,22 @@ def test_only_what_is_missing_is_created_and_nothing_deleted(
     wait_until(lambda: rights_on(target, "a.acl-some") == {own, known, missing}, "the missing ACL", 10)
     assert sync.run().created == ()
     assert rights_on(target, "a.acl-other") == set()
+
+
+@pytest.mark.kafka
+def test_a_fence_around_the_source_does_not_reach_the_target(
+    make_flow: FlowMaker, source: Admin, target: Admin
+) -> None:
+    source.create_topic(NewTopic("acl-fenced", 1, 1))
+    source.wait_for_topics({"acl-fenced": 1})
+    reader = Acl("acl-fenced", "User:u", READ)
+    grant(source, reader)
+    fence = ProducerFence(source, FenceWay.ACL)
+    planned = fence.plan(["acl-fenced"])
+    fence.apply(planned)
+    result = AclSync(make_flow(f"{ON}topics=acl-fenced\n"), source, target).run()
+    assert (result.created, result.left_out) == ((replace(reader, topic="a.acl-fenced"),), ())
+    fence.lift(planned)
 
 
 @pytest.mark.kafka

@@ -15,6 +15,7 @@ from heliograph.kafka.acls import Acl
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, Operation, SettingSource, TopicSetting
 from heliograph.policy.filters import DefaultConfigPropertyFilter
+from heliograph.recovery.producer_fence import FenceWay, ProducerFence
 from heliograph.sync.topic_settings import SettingChanges, TopicSettingsSync, wanted_changes
 from heliograph.sync.topics import apply_topics, read_plan
 from tests.waiting import wait_until
@@ -96,6 +97,26 @@ def test_a_setting_that_the_target_does_not_know_does_not_spoil_the_others() -> 
     source = {"flush.ms": TopicSetting("1"), "new.ms": TopicSetting("1"), "newer.ms": TopicSetting("1", DEFAULT)}
     found = wanted_changes(source, {"flush.ms": TopicSetting("2", CHOSEN)}, rules())
     assert found == SettingChanges({"flush.ms": "1"}, (), ("new.ms",))
+
+
+LIMIT = "max.message.bytes"
+
+
+@pytest.mark.parametrize("value", ["1", "78"])
+def test_what_keeps_producers_out_of_the_source_is_not_carried(value: str) -> None:
+    fenced = {LIMIT: TopicSetting(value, CHOSEN)}
+    for theirs in (TopicSetting("5000", CHOSEN), TopicSetting("5000", DEFAULT)):
+        assert wanted_changes(fenced, {LIMIT: theirs}, rules(use_defaults_from="source")) == NOTHING
+
+
+def test_any_limit_that_lets_records_in_is_carried() -> None:
+    found = wanted_changes({LIMIT: TopicSetting("79", CHOSEN)}, {LIMIT: TopicSetting("5000", CHOSEN)}, rules())
+    assert found == SettingChanges({LIMIT: "79"})
+
+
+@pytest.mark.parametrize("ours", [TopicSetting("5000", CHOSEN), TopicSetting("5000", DEFAULT)])
+def test_what_keeps_producers_out_of_the_target_stays(ours: TopicSetting) -> None:
+    assert wanted_changes({LIMIT: ours}, {LIMIT: TopicSetting("1", CHOSEN)}, rules()) == NOTHING
 
 
 # -- on real brokers: the conformance tests of MirrorMaker 2 -----------------------------------------------
@@ -211,6 +232,27 @@ def test_a_topic_that_was_created_like_its_source_needs_no_change(
     flow = make_flow("topics=set-created\nheartbeats.replication.enabled=false\n")
     apply_topics(read_plan(flow, source, target), target)
     assert TopicSettingsSync(flow, source, target).run().unchanged == 1
+
+
+@pytest.mark.kafka
+def test_a_fence_around_the_source_reaches_neither_old_nor_new_topics(
+    make_flow: FlowMaker, source: Admin, target: Admin
+) -> None:
+    for topic in ("set-fenced-old", "set-fenced-new"):
+        make_topic(source, topic, max_message_bytes="50000", flush_ms="7")
+    make_topic(target, "a.set-fenced-old", max_message_bytes="50000")
+    fence = ProducerFence(source, FenceWay.TOPIC)
+    planned = fence.plan(["set-fenced-old", "set-fenced-new"])
+    fence.apply(planned)
+    flow = make_flow("topics=set-fenced-.*\nheartbeats.replication.enabled=false\n")
+    apply_topics(read_plan(flow, source, target), target)
+    result = TopicSettingsSync(flow, source, target).run()
+    assert result.changed == {"a.set-fenced-old": SettingChanges({"flush.ms": "7"})}
+    await_settings(target, "a.set-fenced-old", max_message_bytes="50000", flush_ms="7")
+    await_settings(target, "a.set-fenced-new", flush_ms="7")
+    fence.lift(planned)
+    TopicSettingsSync(flow, source, target).run()
+    await_settings(target, "a.set-fenced-new", max_message_bytes="50000", flush_ms="7")
 
 
 @pytest.mark.kafka

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from heliograph.recovery.verification_plan import Scope, VerificationPlan
 
 _DIFFERENT = 4
-_SPARK_FROM_BYTES = 512 * 1024 * 1024  # less is done before Spark would have started
+_SPARK_FROM_BYTES = 2 * 1024**3  # less is done by one process before Spark has warmed up
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SHOWN_NOTES = 20
 

@@ -11,6 +11,21 @@ from heliograph.config.secret import Secret
 
 ANY_STEP: Final = "*"
 OPERATIONS: Final = ("switchover", "failover", "failback", "drill")
+STEPS: Final = (  # of all operations
+    "check",
+    "close",
+    "consumers",
+    "drain",
+    "groups",
+    "mirror",
+    "open",
+    "producers",
+    "release",
+    "reopen",
+    "survey",
+    "tail",
+    "verify",
+)
 
 
 class When(Enum):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from heliograph.config.header_rule import HeaderRule
-from heliograph.config.hook import ANY_STEP, Command, Hook, HookAction, Moment, OnFailure, Webhook
+from heliograph.config.hook import ANY_STEP, STEPS, Command, Hook, HookAction, Moment, OnFailure, Webhook
 from heliograph.config.listener import is_loopback_name
 from heliograph.config.options.hooks import HOOK_OPTIONS
 from heliograph.config.problem import Problem, Severity
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _NAMES: Final = "hooks"
 _PREFIX: Final = "hooks."
 _OPTIONS: Final = {option.name: option for option in HOOK_OPTIONS}
-_STEP: Final = re.compile(r"[a-z][a-z0-9-]*")
 _MOMENTS: Final = "write for example: after groups, failed"
 _HEADERS: Final = "write Name: value, and items with commas in double quotes"
 
@@ -114,9 +112,10 @@ class HookReader:
         except ValueError as error:
             self._report(Severity.ERROR, key, str(error), _MOMENTS)
             return ()
-        for moment in moments:
-            if moment.step != ANY_STEP and not _STEP.fullmatch(moment.step):
-                self._report(Severity.ERROR, key, f"{moment.step} cannot be the name of a step", _MOMENTS)
+        for step in [moment.step for moment in moments if moment.step not in (ANY_STEP, *STEPS)]:
+            close = difflib.get_close_matches(step, STEPS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"steps are {', '.join(STEPS)}"
+            self._report(Severity.ERROR, key, f"no operation has a step {step}", hint)
         return moments
 
     def _flows(self, name: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from heliograph.config.mirror_config import MirrorConfig
 from heliograph.control.chores import Chore
 from heliograph.control.connector import Connector
 from heliograph.control.meter import FlowMeter
+from heliograph.control.verifier import Verifier
 from heliograph.engine.flow import FlowDriver
 from heliograph.errors import ClusterError
 from heliograph.kafka.access import access_for
@@ -27,6 +28,7 @@ from heliograph.sync.topics import keeps_names
 log = logging.getLogger(__name__)
 
 GROUP_OFFSETS = "group offsets"
+VERIFICATION = "verification"
 _OFFSET_SYNCS_SECONDS = 1.0
 _RECORDS_FIRST = 10.0  # what looks at every topic waits until records flow; new topics have their settings already
 
@@ -50,6 +52,7 @@ def duties(
         *_offset_syncs(flow, driver),
         *_groups(flow, groups, meter),
         *_progress(flow, driver),
+        *_verification(flow, driver, meter),
     ]
 
 
@@ -130,6 +133,16 @@ def _progress(flow: FlowConfig, driver: FlowDriver) -> Iterator[Chore]:
     if seconds := _interval(flow, "progress.group"):
         progress = ProgressGroup(flow, driver.mirrored_offsets)
         yield Chore("progress group", seconds, progress.run, connector=Connector.SOURCE)
+
+
+def _verification(flow: FlowConfig, driver: FlowDriver, meter: FlowMeter) -> Iterator[Chore]:
+    seconds = _interval(flow, "verify.continuous")
+    meter.verified.is_on = seconds > 0
+    if seconds:
+        budget = int(seconds * flow.number("verify.continuous.bytes.per.second"))
+        verifier = Verifier(flow, driver, meter.verified, budget)
+        driver.followers.append(verifier.mirrored)
+        yield Chore(VERIFICATION, seconds, verifier.run, verifier.close)
 
 
 def _refusals(refused: Mapping[str, str]) -> str:

@@ -88,6 +88,22 @@ def _summary(found: Sequence[_Second], seconds: int) -> Window:
     )
 
 
+@dataclass
+class VerifiedMeter:
+    """What continuous verification has done, and since when the oldest of what it has not compared yet is committed."""
+
+    is_on: bool = False
+    records: int = 0
+    bytes: int = 0  # of the source's log
+    passed_over_bytes: int = 0
+    mismatches: int = 0
+    oldest_waiting_ms: int = 0
+
+    def lag_seconds(self, now_ms: int) -> float:
+        """How long the oldest record that waits to be compared has been mirrored; 0 if none waits."""
+        return max(0, now_ms - self.oldest_waiting_ms) / 1000 if self.oldest_waiting_ms else 0.0
+
+
 class FlowMeter:
     """All target partitions of a flow; is told of every transaction."""
 
@@ -96,6 +112,7 @@ class FlowMeter:
         self.followers: list[Callable[[LedgerEntry], None]] = []  # told of every transaction, for as long as this lives
         self.checkpoint_ms: dict[tuple[str, TopicPartition], float] = {}  # by group and target partition
         self.whole = PartitionMeter()
+        self.verified = VerifiedMeter()
         self._partitions: dict[TopicPartition, PartitionMeter] = {}
         self._lock = threading.Lock()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka import reading
@@ -34,6 +35,20 @@ class Slice:
     target: TopicPartition
     segment: Segment
     by_key: bool = False  # only the last value of each key, as compaction promises
+
+
+class Counting(Protocol):
+    """Which batches count, by the ids of their producers, and whether each is opened."""
+
+    @property
+    def opens_all(self) -> bool:
+        """Whether every batch is decoded, also where bytes are the same."""
+
+    def counts_on_source(self, producer_id: int) -> bool:
+        """Whether a batch of the source should be on the target."""
+
+    def counts_on_target(self, producer_id: int) -> bool:
+        """Whether a batch of the target came from the source."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +88,12 @@ class SliceResult:
 class Sides:
     """Connections to both clusters, for one slice after the other."""
 
-    def __init__(self, source: Access, target: Access, rules: Rules) -> None:
+    def __init__(self, source: Access, target: Access, rules: Counting) -> None:
         self._accesses = source, target
         self._rules = rules
         self._loop = Loop()
         self._source, self._target = self._networks()
-        self._known: set[TopicPartition] = set()
+        self._known: set[tuple[Network, str]] = set()
 
     def close(self) -> None:
         """Hang up."""
@@ -114,9 +129,9 @@ class Sides:
         return _result(part.number, found)
 
     def _learn(self, network: Network, where: TopicPartition) -> None:
-        if where not in self._known:
+        if (network, where.topic) not in self._known:
             network.refresh([where.topic])
-            self._known.add(where)
+            self._known.add((network, where.topic))
 
     def _openers(self, part: Slice) -> tuple[Callable[[], Stretch], Callable[[], Stretch]]:
         begin, end, _ = part.segment
@@ -148,7 +163,7 @@ class Sides:
 
 
 @contextmanager
-def opened_sides(source: Access, target: Access, rules: Rules) -> Iterator[Sides]:
+def opened_sides(source: Access, target: Access, rules: Counting) -> Iterator[Sides]:
     """Connections to both clusters, which hang up at the end."""
     sides = Sides(source, target, rules)
     try:

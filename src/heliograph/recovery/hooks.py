@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from heliograph.config.cluster import ClusterConfig
 from heliograph.config.flow import FlowConfig
-from heliograph.config.hook import ANY_STEP, Command, Hook, HookAction, OnFailure, Webhook, When
+from heliograph.config.hook import Command, Hook, HookAction, OnFailure, Webhook, When
 from heliograph.config.secret import Secret, redact
 from heliograph.errors import HookFailed
 from heliograph.recovery.shell_command import run_shell
@@ -25,9 +25,9 @@ _SHOWN_BYTES: Final = 4096
 _KEPT_BYTES: Final = 4 * _SHOWN_BYTES  # more than is shown, so that no secret is cut in two before it is hidden
 _LONGEST_VARIABLE: Final = 32_768  # systems limit single variables, and all of them together
 _SHORTEST_SECRET: Final = 8  # shorter words, such as Bearer, tell nothing
-_ID: Final = "operation_id"
-_NO_FACTS: Final = (_ID, "error")  # which come among the facts, but have names of their own
+_ERROR: Final = "error"  # which comes among the facts, but has a name of its own
 _REHEARSAL: Final = "drill"
+_WAY_BACK: Final = "failback"
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,17 @@ class Hooks:
 
     def __init__(self, hooks: Sequence[Hook], operation: str, flow: FlowConfig, operation_id: str = "") -> None:
         self._hooks = [hook for hook in hooks if hook.concerns(operation, flow.name)]
+        destination = flow.source if operation == _WAY_BACK else flow.target
         self._common = {
             "operation": operation,
-            _ID: operation_id,
+            "operation_id": operation_id,
             "flow": flow.name,
             "source": flow.source.alias,
             "target": flow.target.alias,
             "source_servers": _servers(flow.source),
             "target_servers": _servers(flow.target),
+            "to": destination.alias,
+            "to_servers": _servers(destination),
             "dry_run": "true" if operation == _REHEARSAL else "false",
         }
 
@@ -76,26 +79,15 @@ class Hooks:
         """The hooks that would run, with what they do, secrets hidden."""
         return [str(hook) for hook in self._due(when, step)]
 
-    def unmatched(self, steps: Sequence[str]) -> list[str]:
-        """Moments that never come in an operation of these steps, each with its key and hook."""
-        return [
-            f"hooks.{hook.name}.when: there is no step {moment.step} in {self._common['operation']}"
-            for hook in self._hooks
-            for moment in hook.moments
-            if moment.step not in (ANY_STEP, *steps)
-        ]
-
     def run(self, when: str, step: str, facts: Mapping[str, str]) -> list[HookOutcome]:
         """Run all hooks of a moment, one after the other. Raises HookFailed at the first that fails and must not.
 
-        Among the facts may be `operation_id`, and `error` if the operation has failed (`failed`). Then all hooks run
-        and none raises: the failure that they tell of must not be hidden behind one of theirs.
+        When the operation has failed (`failed`, with the fact `error`), all run and none raises: the failure that they
+        tell of must not be hidden behind one of theirs.
         """
         outcomes: list[HookOutcome] = []
         for hook in self._due(when, step):
-            about = {**self._common, "step": step, "when": when, "hook": hook.name}
-            about |= {name: facts[name] for name in _NO_FACTS if name in facts}
-            outcome = _run(hook, about, {name: fact for name, fact in facts.items() if name not in _NO_FACTS})
+            outcome = _run(hook, {**self._common, "step": step, "when": when, "hook": hook.name}, facts)
             log.log(logging.INFO if outcome.ok else logging.WARNING, "%s", outcome)
             outcomes.append(outcome)
             if not outcome.ok and hook.on_failure is OnFailure.STOP and when != When.FAILED.value:
@@ -108,6 +100,8 @@ class Hooks:
 
 def _run(hook: Hook, about: Mapping[str, str], facts: Mapping[str, str]) -> HookOutcome:
     started = time.monotonic()
+    about = {**about, _ERROR: facts[_ERROR]} if _ERROR in facts else about
+    facts = {name: fact for name, fact in facts.items() if name != _ERROR}
     if isinstance(hook.action, Command):
         code, raw, reason = _run_command(hook.action, hook.timeout_seconds, _variables(about, facts))
     else:

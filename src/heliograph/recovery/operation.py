@@ -105,32 +105,37 @@ class Operation:
 
     def run(self) -> OperationReport:
         """Do all steps; raises OperationFailed with what was put back."""
-        journal, report = self._journal, self.report
-        journal.begin()
-        self._hooks = self._make_hooks(journal.id)
-        report.id, report.began_at_ms, report.state = journal.id, journal.began_at_ms, "running"
-        began = time.monotonic()
+        report, began = self.report, time.monotonic()
         try:
+            self._begin()
             for step, line in zip(self._steps, report.steps, strict=True):
                 self._do(step, line)
+            report.seconds, report.state = time.monotonic() - began, "done"
+            self._journal.finish(True, f"in {report.seconds:.1f} s")
         except (HeliographError, KeyboardInterrupt) as error:
             report.seconds = time.monotonic() - began
             self._fail(_why(error))
             raise OperationFailed(report.error) from error
         finally:
             self._close()
-        report.seconds, report.state = time.monotonic() - began, "done"
-        journal.finish(True, f"in {report.seconds:.1f} s")
         self.on_change(report)
         return report
 
+    def _begin(self) -> None:
+        self._journal.begin()
+        self._hooks = self._make_hooks(self._journal.id)
+        self.report.id, self.report.began_at_ms = self._journal.id, self._journal.began_at_ms
+        self.report.state = "running"
+
     def undo(self) -> OperationReport:
         """Put back what an unfinished or finished run has changed."""
-        self._journal.begin()
-        self.report.id, self.report.began_at_ms = self._journal.id, self._journal.began_at_ms
-        self._undo_steps()
-        self.report.state = "put back"
-        self._journal.finish(False, "put back, as asked")
+        try:
+            self._begin()
+            self._undo_steps()
+            self.report.state = "put back"
+            self._journal.finish(False, "put back, as asked")
+        finally:
+            self._close()
         self.on_change(self.report)
         return self.report
 
@@ -170,20 +175,21 @@ class Operation:
     def _close(self) -> None:
         for step in self._steps:
             step.close()
+        self._journal.close()
 
     def _fail(self, why: str) -> None:
         report = self.report
-        failed = next(line for line in report.steps if line.state is StepState.FAILED)
-        text = f"{report.operation} of {report.flow} stopped at step {failed.name}: {why}"
+        failed = next((line.name for line in report.steps if line.state is StepState.FAILED), "")
+        text = f"{report.operation} of {report.flow} stopped{f' at step {failed}' if failed else ''}: {why}"
         try:
-            self._journal.note(failed.name, "failed", why)
+            self._journal.note(failed, "failed", why)
             if self._goes_back:
                 text += "; " + (", ".join(self._undo_steps()) or "there was nothing to put back")
             self._journal.finish(False, why)
         except ClusterError as error:
             text += f"; what was done could not be put back: {error}: run it again with --undo"
         report.error, report.state = text, "failed"
-        self._hooks_of_failure(failed.name, why)
+        self._hooks_of_failure(failed, why)
         self.on_change(report)
 
     def _hooks_of_failure(self, step: str, why: str) -> None:

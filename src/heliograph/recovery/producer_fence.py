@@ -80,20 +80,23 @@ class ProducerFence:
     def __init__(self, cluster: Admin, way: FenceWay) -> None:
         self._cluster = cluster
         self._way = way
-        self._gate: _Gate = _AclGate(cluster) if way is FenceWay.ACL else _SizeGate(cluster)
+        self._gate = _gate(cluster, way)
 
     def plan(self, topics: Collection[str], earlier: Fence | None = None) -> Fence:
         """What a fence around these topics has to remember; changes nothing. Topics that do not exist are left out.
 
-        Of topics that are closed already by an earlier fence, which may have been put up by a run that did not come to
-        its end, its memory counts. Raises FenceFailed if topics cannot be closed in this way here.
+        Of topics that an earlier fence still closes, which a run may have put up that did not come to its end, its
+        memory counts, and they stay part of the fence. Raises FenceFailed if topics cannot be closed in this way here,
+        or were closed in the other way and are not open again.
         """
-        found = self._gate.look(topics)
+        self._check_other_way(earlier)
         remembered = earlier.before if earlier and earlier.way is self._way and self._is_here(earlier) else {}
-        before = {
-            topic: remembered[topic] if topic in remembered and self._gate.closes(state) else state
-            for topic, state in found.items()
-        }
+        before: dict[str, str | None] = {}
+        for topic, state in self._gate.look({*topics, *remembered}).items():
+            if topic in remembered and self._gate.closes(state):
+                before[topic] = remembered[topic]
+            elif topic in topics:
+                before[topic] = state
         return Fence(self._way, self._cluster.cluster_id(), before)
 
     def closed_before(self, fence: Fence) -> list[str]:
@@ -108,12 +111,19 @@ class ProducerFence:
     def lift(self, fence: Fence) -> None:
         """Put back what topics had before, where they are still closed; comes back when all brokers say so."""
         self._check(fence)
-        closed = {topic: state for topic, state in self._gate.look_everywhere(fence.topics) if self._gate.closes(state)}
-        self._gate.restore({topic: fence.before[topic] for topic in closed if fence.before[topic] != closed[topic]})
+        self._gate.restore(self._gate.closed_by(fence))
 
     def is_applied(self, fence: Fence) -> bool:
         """Whether all brokers say that all of its topics are closed, of those that still exist."""
         return self._is_here(fence) and not self._gate.still_open(fence.topics)
+
+    def _check_other_way(self, earlier: Fence | None) -> None:
+        """Whoever remembered only the new fence could never lift the old one."""
+        if earlier is None or earlier.way is self._way or not self._is_here(earlier):
+            return
+        if closed := _gate(self._cluster, earlier.way).closed_by(earlier):
+            where = f"{self._cluster.access.alias}: {_some(closed)}"
+            raise FenceFailed(f"{where}: still closed the way {earlier.way.value}: open it first")
 
     def _is_here(self, fence: Fence) -> bool:
         return fence.cluster_id == self._cluster.cluster_id()
@@ -148,6 +158,11 @@ class _Gate(ABC):
     @abstractmethod
     def restore(self, states: Mapping[str, str | None]) -> None:
         """Bring topics back to these states, and wait until they are."""
+
+    def closed_by(self, fence: Fence) -> dict[str, str | None]:
+        """Topics that some broker has closed by a fence, and not only by what they had before, which is told."""
+        found = {topic: state for topic, state in self.look_everywhere(fence.topics) if self.closes(state)}
+        return {topic: fence.before[topic] for topic in found if fence.before[topic] != found[topic]}
 
     def still_open(self, topics: Collection[str]) -> set[str]:
         """The topics that some broker does not have closed."""
@@ -232,6 +247,10 @@ class _AclGate(_Gate):
         outcomes = self._cluster.delete_acls([_denial(topic) for topic in states])
         self._check("open", {acl.topic: outcome for acl, outcome in outcomes.items()})
         self._await(states)
+
+
+def _gate(cluster: Admin, way: FenceWay) -> _Gate:
+    return _AclGate(cluster) if way is FenceWay.ACL else _SizeGate(cluster)
 
 
 def _own_value(setting: TopicSetting) -> str | None:

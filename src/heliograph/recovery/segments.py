@@ -188,9 +188,8 @@ class PartitionHistory:
         if (chapter and run.target < chapter.end_of_runs.target) or (not chapter and run.target < self.target_end):
             self._forget("was mirrored before the target was created anew", Chapter())
         elif chapter and run.source < chapter.end_of_runs.source:
-            self._note(
-                f"offsets {run.source} to {chapter.done - 1} were mirrored again: each copy is compared by itself"
-            )
+            repeated = f"offsets {run.source} to {chapter.done - 1}"
+            self._note(f"repeats of {repeated}, which were mirrored again: each copy is compared by itself")
             self.chapters.append(Chapter(run.source))
         chapter = self.chapters[-1]
         if self._may_begin_at_start and run.target == 0:

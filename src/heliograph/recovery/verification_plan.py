@@ -118,7 +118,7 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
         pairs = {where: home for where, home in topics.ready_on(existing).items() if scope.has(where)}
         missing = [where for where in topics.mirrored if scope.has(where) and where not in pairs]
         topic_ids = {name: info.topic_id for name, info in here.topics({where.topic for where in pairs}).items()}
-        compacted = _compacted(here, there, pairs)
+        compacted = compacted_topics(here, there, pairs)
         if ledger_topic(flow) not in existing:
             raise ClusterError(f"{flow.name} has never run: {flow.target.alias} has no ledger of it")
     _check_offsets(scope, pairs)
@@ -178,7 +178,7 @@ def _unknown(first: int, end: int) -> str:
     return f"offsets {first} to {end - 1}: the ledger does not tell where they were mirrored to"
 
 
-def _compacted(source: Admin, target: Admin, pairs: Mapping[TopicPartition, TopicPartition]) -> set[str]:
+def compacted_topics(source: Admin, target: Admin, pairs: Mapping[TopicPartition, TopicPartition]) -> set[str]:
     """The topics of the source that are compacted, there or on the target."""
     homes = {where.topic: home.topic for where, home in pairs.items()}
     here, there = source.topic_settings(set(homes)), target.topic_settings(set(homes.values()))

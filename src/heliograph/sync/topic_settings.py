@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from heliograph.config.flow import FlowConfig
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.topics import Operation, SettingSource, Status, TopicSetting
+from heliograph.kafka.topics import Operation, SettingSource, Status, TopicSetting, is_fence
 from heliograph.policy.filters import ConfigPropertyFilter
 from heliograph.sync.topics import Settings, mirrored_names, wanted_settings
 
@@ -48,8 +48,12 @@ class SettingsResult:
 
 
 def wanted_changes(source: Settings, target: Settings, rules: ConfigPropertyFilter) -> SettingChanges:
-    """What makes the target's topic like its source. What is like it already, and what the rules exclude, stays."""
-    wanted = wanted_settings(rules, source)
+    """What makes the target's topic like its source. What is like it already, and what the rules exclude, stays.
+
+    So does what keeps producers out, on either side: only who has put it up knows when it may go.
+    """
+    fenced = {name for name, setting in target.items() if is_fence(name, setting.value)}
+    wanted = {name: value for name, value in wanted_settings(rules, source).items() if name not in fenced}
     chosen = {name: value for name, value in wanted.items() if value is not None}
     return SettingChanges(
         {name: value for name, value in chosen.items() if name in target and _differ(source[name], target[name])},

@@ -60,6 +60,10 @@ EXPECTED = {
     "GET /api/v1/flows/{name}/ledger": VIEWER,
     "GET /api/v1/flows/{name}/plan": VIEWER,
     "GET /api/v1/flows/{name}/config": VIEWER,
+    "GET /api/v1/operations": VIEWER,
+    "GET /api/v1/operations/{id}": VIEWER,
+    "POST /api/v1/operations": OPERATOR,  # to look and to compare; what changes clusters takes an admin
+    "POST /api/v1/operations/{id}/stop": ADMIN,
     "GET /": PUBLIC,  # sends browsers to the page; what it tells programs is for viewers
     "GET /health": VIEWER,
     "GET /connector-plugins": VIEWER,
@@ -79,6 +83,7 @@ EXPECTED = {
 FILLED = {
     "{connector}": "nobody",  # so that no route gets as far as asking brokers
     "{name}": "x->y",
+    "{id}": "nothing",
     "{source}": "x",
     "{target}": "y",
     "{task}": "0",

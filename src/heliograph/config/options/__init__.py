@@ -19,6 +19,7 @@ from heliograph.config.options import (
     rest,
     security,
     source,
+    verify,
     worker,
 )
 
@@ -30,6 +31,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     *checkpoint.OPTIONS,
     *heartbeat.OPTIONS,
     *own.OPTIONS,
+    *verify.OPTIONS,
     *worker.OPTIONS,
     *rest.OPTIONS,
     *security.OPTIONS,

@@ -41,6 +41,11 @@ def _ahead(row: FlowView) -> Value:
     return None if seconds is None else round(seconds, 3)
 
 
+def _verified_lag(row: FlowView) -> Value:
+    verified = row.flow.meter.verified
+    return round(verified.lag_seconds(row.now_ms), 3) if verified.is_on else None
+
+
 FLOWS: Final = Group[FlowView](
     "Flows",
     _FLOW,
@@ -143,6 +148,38 @@ MIRRORED: Final = Group[FlowView](
             "How far the newest record of the last five minutes was ahead of this machine's clock: above 0, the "
             "clock of a producer, of the source or of this machine is wrong. Absent without records.",
             _ahead,
+        ),
+        _flow(
+            "verification_mismatches_total",
+            Kind.COUNTER,
+            "Differences between source and target that continuous verification has found.",
+            lambda row: row.flow.meter.verified.mismatches,
+        ),
+        _flow(
+            "verified_records_total",
+            Kind.COUNTER,
+            "Records that continuous verification has compared with their source.",
+            lambda row: row.flow.meter.verified.records,
+        ),
+        _flow(
+            "verified_bytes_total",
+            Kind.COUNTER,
+            "Bytes of the source's log that continuous verification has compared.",
+            lambda row: row.flow.meter.verified.bytes,
+        ),
+        _flow(
+            "verification_passed_over_bytes_total",
+            Kind.COUNTER,
+            "Bytes that continuous verification has not compared: mirrored faster than it may read, compacted, "
+            "removed or replaced meanwhile.",
+            lambda row: row.flow.meter.verified.passed_over_bytes,
+        ),
+        _flow(
+            "verified_lag_seconds",
+            Kind.GAUGE,
+            "For how long the oldest records that wait to be verified have been mirrored; 0 if none wait. Absent "
+            "without continuous verification.",
+            _verified_lag,
         ),
         _flow(
             "topic_settings_age_seconds",

@@ -1,0 +1,147 @@
+"""A mirrored topic under load with groups that lag: what operations move between clusters."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from heliograph.config.flow import FlowConfig
+from heliograph.config.mirror_config import MirrorConfig, load
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka import reading
+from heliograph.kafka.access import Access
+from heliograph.kafka.groups import Committed, Groups, Offsets
+from heliograph.kafka.network import opened
+from heliograph.kafka.topics import NewTopic
+from heliograph.model import TopicPartition
+from heliograph.recovery.switchover import MoveOptions
+from tests.chaos.load import Load
+from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.stage import admin_of, await_growth, write_settings
+from tests.zoo.topics import fresh_name
+
+PARTITIONS = 3
+GROUPS = 20
+QUICK = MoveOptions(quiet_seconds=0.5, patience_seconds=60)
+
+_OPTIONS = {
+    "heartbeats.replication.enabled": "false",
+    "checkpoints.topic.replication.factor": "1",
+    "offset-syncs.topic.replication.factor": "1",
+    "config.storage.replication.factor": "1",
+    "status.storage.replication.factor": "1",
+    "refresh.groups.interval.seconds": "1",
+    "emit.checkpoints.interval.seconds": "1",
+}
+SAME_NAMES = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+
+
+class MoveStage:
+    """Two clusters, one flow from the first to the second, groups on the first."""
+
+    def __init__(
+        self,
+        source: EmbeddedCluster,
+        target: EmbeddedCluster,
+        folder: Path,
+        options: Mapping[str, str] | None = None,
+        both_ways: bool = False,
+    ) -> None:
+        self.source, self.target = source, target
+        self.a, self.b = fresh_name("alpha"), fresh_name("beta")
+        self.topic = fresh_name("moved")
+        self._group_prefix = fresh_name("group")
+        self.groups = [f"{self._group_prefix}-{number}" for number in range(GROUPS)]
+        self.keeps_names = (options or {}).get("replication.policy.class", "").endswith("IdentityReplicationPolicy")
+        self.copy = self.topic if self.keeps_names else f"{self.a}.{self.topic}"
+        self.file, self._folder, self._mirrors = folder / "mm2.properties", folder, 0
+        flows = [f"{self.a}->{self.b}", *([f"{self.b}->{self.a}"] if both_ways else [])]
+        chosen = {"topics": self.topic, "groups": f"{self._group_prefix}-.*", **_OPTIONS, **(options or {})}
+        write_settings(self.file, {self.a: source, self.b: target}, flows, chosen)
+        with admin_of(source) as admin:
+            admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])
+
+    @property
+    def config(self) -> MirrorConfig:
+        """The file."""
+        return load(self.file)
+
+    @property
+    def flow(self) -> FlowConfig:
+        """From the first cluster to the second."""
+        flow = self.config.flow(f"{self.a}->{self.b}")
+        assert flow is not None
+        return flow
+
+    @contextmanager
+    def mirror(self) -> Iterator[MirrorProcess]:
+        """`heliograph run` of the file."""
+        self._mirrors += 1
+        process = MirrorProcess(self.file, self._folder / f"mirror-{self._mirrors}.log")
+        try:
+            yield process
+        finally:
+            process.kill()
+
+    def load(self, per_second: int = 600) -> Load:
+        """Numbered records on the source."""
+        return Load(self.source.bootstrap_servers, self.topic, PARTITIONS, per_second, fresh_name("load"))
+
+    def await_growth(self) -> None:
+        """Records arrive."""
+        await_growth(self.target, self.copy)
+
+    def commit_somewhere(self, seed: int = 1) -> None:
+        """Groups have read up to random places of what there is now."""
+        chance, where = random.Random(seed), [TopicPartition(self.topic, number) for number in range(PARTITIONS)]
+        with admin_of(self.source) as admin:
+            ends = admin.end_offsets(where)
+        offsets = {
+            name: {item: Committed(chance.randint(0, ends[item]), f"by {name}") for item in where}
+            for name in self.groups
+        }
+        with Groups(access(self.source)) as groups:
+            groups.commit(offsets)
+
+    def new_group(self) -> str:
+        """One more group, that has read nothing yet."""
+        self.groups.append(f"{self._group_prefix}-{len(self.groups)}")
+        return self.groups[-1]
+
+    def committed(self, cluster: EmbeddedCluster) -> dict[str, Offsets]:
+        """What the groups have committed on a cluster."""
+        with Groups(access(cluster)) as groups:
+            return dict(groups.committed(self.groups))
+
+    def rests(self, cluster: EmbeddedCluster, topics: Sequence[str]) -> dict[tuple[str, int], list[bytes]]:
+        """What each group would still read on a cluster, by partition."""
+        logs = {topic: values(cluster, topic) for topic in topics}
+        return {
+            (group, number): [
+                value
+                for topic in topics
+                for offset, value in logs[topic][number]
+                if offset >= (at.offset if (at := offsets.get(TopicPartition(topic, number))) else 0)
+            ]
+            for group, offsets in self.committed(cluster).items()
+            for number in range(PARTITIONS)
+        }
+
+
+def access(cluster: EmbeddedCluster) -> Access:
+    """As anybody."""
+    return Access(cluster.alias, cluster.bootstrap_servers.split(","))
+
+
+def values(cluster: EmbeddedCluster, topic: str) -> dict[int, list[tuple[int, bytes]]]:
+    """Every committed record of a topic, by partition; nothing where there is no such topic."""
+    found: dict[int, list[tuple[int, bytes]]] = {number: [] for number in range(PARTITIONS)}
+    with admin_of(cluster) as admin:
+        if not admin.topics([topic]):
+            return found
+    with opened(access(cluster), [topic]) as (loop, network):
+        for partition, record in reading.read_to_end(loop, network, topic, dict.fromkeys(range(PARTITIONS), 0)):
+            found[partition].append((record.offset, record.value or b""))
+    return found
