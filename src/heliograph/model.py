@@ -52,6 +52,7 @@ class PartitionProgress:
     newest_timestamp: int
     oldest_timestamp: int = -1
     mean_timestamp: int = -1
+    begins_at: int = -1  # the source offset that copying began at, if there was no position before
 
     @property
     def record_count(self) -> int:

@@ -480,6 +480,21 @@ def test_a_long_answer_is_read_in_part(hooks_of: MakeHooks, receiver: Receiver) 
     assert ran(hooks_of(one(f"url = {receiver.url}/"))).output == "y" * 4096
 
 
+def test_an_answer_without_an_end_is_an_answer(hooks_of: MakeHooks) -> None:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        try:
+            while True:
+                connection.sendall(b"z" * 65_536)
+        except OSError:
+            return
+
+    with raw_server(serve, 1) as (url, _):
+        outcome = ran(hooks_of(one(f"url = {url}/", timeout_seconds="5")))
+    assert (outcome.ok, outcome.output) == (True, "z" * 4096)
+
+
 def test_outcomes_can_be_written_down() -> None:
     outcome = HookOutcome("it", False, 1.23456, 7, "out", "ended with code 7")
     assert str(outcome) == "hook it: ended with code 7 (1.2 s)"

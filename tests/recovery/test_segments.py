@@ -84,10 +84,13 @@ def test_nothing_is_left_of_what_retention_removed_altogether() -> None:
     assert ranges(covered(found, EVERYTHING, bounds(11, 11))) == []
 
 
-def test_a_start_in_a_gap_of_the_source_leads_to_the_next_record() -> None:
-    found = history(progress(Run(0, 0, 10)), progress(Run(20, 11, 10)))
-    assert ranges(covered(found, start=15)) == [(15, 11, 30, 21)]
-    assert ranges(covered(found, start=25)) == [(25, 16, 30, 21)]
+def test_a_start_in_a_gap_stands_right_behind_the_record_before() -> None:
+    """Or somebody else's record in the gap of the target would not be seen."""
+    found = history(progress(Run(0, 0, 10)), progress(Run(20, 15, 10)))
+    assert ranges(covered(found, start=15)) == [(15, 10, 30, 25)]
+    assert ranges(covered(found, start=20)) == [(20, 10, 30, 25)]
+    assert ranges(covered(found, target=bounds(12, 40))) == [(10, 12, 30, 25)]
+    assert ranges(covered(found, start=25)) == [(25, 20, 30, 25)]
     assert ranges(covered(found, start=30)) == []
 
 

@@ -12,6 +12,7 @@ from heliograph.cli import config, offsets, output
 from heliograph.cli.bench import bench
 from heliograph.cli.check import check
 from heliograph.cli.demo import demo
+from heliograph.cli.drill import drill
 from heliograph.cli.monitor import monitor
 from heliograph.cli.operations import failback, failover, switchover
 from heliograph.cli.plan import plan
@@ -38,6 +39,7 @@ app.command()(monitor)
 app.command()(switchover)
 app.command()(failover)
 app.command()(failback)
+app.command()(drill)
 app.command()(token)
 app.add_typer(offsets.app)
 app.add_typer(config.app)

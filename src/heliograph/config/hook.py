@@ -11,6 +11,7 @@ from heliograph.config.secret import Secret
 
 ANY_STEP: Final = "*"
 OPERATIONS: Final = ("switchover", "failover", "failback", "drill")
+DEFAULT_OPERATIONS: Final = OPERATIONS[:-1]  # a rehearsal must ask for what touches the rest of the world
 STEPS: Final = (  # of all operations
     "check",
     "close",
@@ -96,7 +97,7 @@ class Hook:
     name: str
     moments: tuple[Moment, ...]
     action: HookAction
-    operations: tuple[str, ...] = OPERATIONS[:-1]
+    operations: tuple[str, ...] = DEFAULT_OPERATIONS
     flows: tuple[str, ...] = ()  # none: all
     timeout_seconds: float = 60.0
     on_failure: OnFailure = OnFailure.STOP

@@ -117,7 +117,7 @@ class Backlog:
         begin, end = Pair(first.source, first.target), Pair(progress.last_offset + 1, last.target + last.length)
         before = self._last.get(progress.source)
         if before is not None and _goes_on(before, progress.target, begin):
-            begin = Pair(before.end.source, begin.target)  # what the lane passed over on the source is compared too
+            begin = before.end  # also what lies between is compared: the lane may not have passed over any record
             if before.waits and before.bytes < _PIECE_BYTES:
                 before.end, before.bytes = end, before.bytes + progress.byte_count
                 self._bytes += progress.byte_count

@@ -98,7 +98,9 @@ class PartitionCopy:
         outgoing: Outgoing,
         target_offset: int = -1,
         rules: CopyRules | None = None,
+        is_new: bool = False,
     ) -> None:
+        """`is_new`: nothing of the partition has been mirrored before."""
         self.assignment = assignment
         self.point = point
         self._target = target
@@ -115,6 +117,7 @@ class PartitionCopy:
         self._done_epoch = point.last_fetched_epoch
         self._target_offset = target_offset
         self._end = point.offset
+        self._begins_at = point.offset if is_new else -1
 
     @property
     def has_moved(self) -> bool:
@@ -178,7 +181,9 @@ class PartitionCopy:
             times.newest,
             times.oldest,
             times.total // max(1, sum(run.length for run in progress.runs)),
+            self._begins_at,
         )
+        self._begins_at = -1
         return done, Position(last_offset, self._target_offset, str(self.point.topic_id), self._done_epoch)
 
     def _accept_batch(self, batch: memoryview, on_done: Done) -> None:

@@ -180,7 +180,7 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            copy = PartitionCopy(item, point, target, self._outgoing, target_offset, rules)
+            copy = PartitionCopy(item, point, target, self._outgoing, target_offset, rules, position is None)
             self._copies[item.source] = copy
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))

@@ -144,6 +144,7 @@ def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
         "newest": progress.newest_timestamp,
         "oldest": progress.oldest_timestamp,
         "mean": progress.mean_timestamp,
+        **({"begins": progress.begins_at} if progress.begins_at >= 0 else {}),
     }
 
 
@@ -157,6 +158,7 @@ def _decode_progress(fields: dict[str, Any]) -> PartitionProgress:
         fields["newest"],
         fields.get("oldest", -1),
         fields.get("mean", -1),
+        fields.get("begins", -1),
     )
 
 

@@ -25,6 +25,7 @@ from heliograph.recovery.drill_config import (
     rehearsal_entries,
     write_config,
 )
+from heliograph.recovery.drill_load import CanaryLoad
 from heliograph.recovery.drill_mirror import DrillMirror
 from heliograph.recovery.drill_names import DrillNames
 
@@ -57,7 +58,7 @@ class Scene(ABC):
         """What stands in the way of a drill here."""
 
     @abstractmethod
-    def lose(self, mirror: DrillMirror) -> str:
+    def lose(self, mirror: DrillMirror, load: CanaryLoad) -> str:
         """The source is gone from when this comes back; says how."""
 
     @abstractmethod
@@ -95,8 +96,9 @@ class Rehearsal(Scene):
             for name in carriers(self._production, self.drill)
         ]
 
-    def lose(self, mirror: DrillMirror) -> str:
-        """The mirror ends in mid-flight, together with the load."""
+    def lose(self, mirror: DrillMirror, load: CanaryLoad) -> str:
+        """Load and mirror end together, in mid-flight."""
+        load.cut()
         mirror.kill()
         return f"the mirror was killed, and {self.drill.names.source} is not asked any more"
 
@@ -110,7 +112,9 @@ class ForReal(Scene):
 
     kind = "for real"
 
-    def __init__(self, file: Path | None, names: DrillNames, clusters: dict[str, EmbeddedCluster], folder: Path) -> None:
+    def __init__(
+        self, file: Path | None, names: DrillNames, clusters: dict[str, EmbeddedCluster], folder: Path
+    ) -> None:
         """`file`: whose replication policy counts; `clusters`: by the aliases of production."""
         servers = {alias: cluster.bootstrap_servers for alias, cluster in clusters.items()}
         self.folder = folder
@@ -127,8 +131,8 @@ class ForReal(Scene):
         """None: nobody else is there."""
         return []
 
-    def lose(self, mirror: DrillMirror) -> str:
-        """All brokers are killed; the mirror is left to see to it."""
+    def lose(self, mirror: DrillMirror, load: CanaryLoad) -> str:
+        """All brokers are killed; load and mirror are left to notice it."""
         pids = [broker.process.pid for broker in self._source.nodes]
         for node in self._source.nodes:
             node.process.kill()
@@ -139,6 +143,10 @@ class ForReal(Scene):
         self._source.begin_start()
         self._source.wait_until_ready()
         return f"{self._source.alias} was started again on its data"
+
+    def clean_up(self) -> CleanUp:
+        """Nothing to do: both clusters are there for the drill alone, and go with it."""
+        return CleanUp([], [])
 
 
 @contextmanager

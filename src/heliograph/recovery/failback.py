@@ -8,7 +8,6 @@ from pathlib import Path
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
-from heliograph.errors import StepFailed
 from heliograph.recovery.checks import CheckFlow
 from heliograph.recovery.draining import CatchUp, Drain
 from heliograph.recovery.gate_steps import CloseFlow, OpenFlow
@@ -70,19 +69,22 @@ def with_reverse(config: MirrorConfig, flow: FlowConfig) -> tuple[MirrorConfig, 
     One that the file leaves off gets the topics and groups of the flow, as far as the file says nothing of its own.
     """
     name = f"{flow.target.alias}->{flow.source.alias}"
-    found = config.flow(name) or next((item for item in config.others if item.name == name), None)
-    if found is None:
-        raise StepFailed(f"the file has no flow {name}")
-    if found.enabled:
+    found = config.opposite_of(flow)
+    if found is not None:
         return config, found
     changes: dict[str, str | None] = {"enabled": "true"}
+    bare = _flow_of(config.with_changes({name: changes}), name)
     for key in _SHARED:
-        if found.setting(key).origin.line is None and flow.setting(key).origin.line is not None:
+        if bare.setting(key).origin.line is None and flow.setting(key).origin.line is not None:
             changes[key] = _text(flow, key)
     config = config.with_changes({name: changes})
-    reverse = config.flow(name)
-    assert reverse is not None
-    return config, reverse
+    return config, _flow_of(config, name)
+
+
+def _flow_of(config: MirrorConfig, name: str) -> FlowConfig:
+    flow = config.flow(name)
+    assert flow is not None
+    return flow
 
 
 def _text(flow: FlowConfig, key: str) -> str:

@@ -105,22 +105,18 @@ class Chapter:
             self._lengths[-1] = length
 
     def at_source(self, offset: int) -> Pair:
-        """The place of a source offset; nothing was copied from where it has no record."""
-        index = bisect_right(self._sources, offset) - 1
-        if index >= 0 and offset <= self._sources[index] + self._lengths[index]:
-            return Pair(offset, self._targets[index] + offset - self._sources[index])
-        if index + 1 < len(self._sources):
-            return Pair(offset, self._targets[index + 1])
-        return Pair(offset, self.end_of_runs.target)
+        """The place of a source offset: right behind the last record before it, so that no stranger is passed over."""
+        index = bisect_left(self._sources, offset) - 1
+        if index < 0:
+            return Pair(offset, self._targets[0])
+        return Pair(offset, self._targets[index] + min(offset - self._sources[index], self._lengths[index]))
 
     def at_target(self, offset: int) -> Pair:
-        """The place of a target offset; one without a record of ours stands for the next that is."""
-        index = bisect_right(self._targets, offset) - 1
-        if index >= 0 and offset < self._targets[index] + self._lengths[index]:
-            return Pair(self._sources[index] + offset - self._targets[index], offset)
-        if index + 1 < len(self._targets):
-            return Pair(self._sources[index + 1], offset)
-        return Pair(self.done, offset)
+        """The place of a target offset: right behind the last record before it."""
+        index = bisect_left(self._targets, offset) - 1
+        if index < 0:
+            return Pair(self._sources[0], offset)
+        return Pair(self._sources[index] + min(offset - self._targets[index], self._lengths[index]), offset)
 
     def slices(self, begin: Pair, end: Pair, size: int) -> Iterator[Segment]:
         """The chapter between two places, in parts of about so many bytes."""

@@ -147,6 +147,8 @@ class PartitionMap:
 
     def add(self, progress: PartitionProgress) -> None:
         """Take in what one transaction did."""
+        if progress.begins_at >= 0 and not self._sources:
+            self._begins_here = True
         for run in progress.runs:
             self._append(run)
         if not self._gap_is_unknown:

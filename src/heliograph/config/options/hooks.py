@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from heliograph.config.hook import OPERATIONS, OnFailure
+from heliograph.config.hook import DEFAULT_OPERATIONS, OPERATIONS, OnFailure
 from heliograph.config.option import Family, Kind, Option, Scope
-
-_DEFAULT_OPERATIONS = OPERATIONS[:-1]
 
 OPTIONS: Final = (
     Option(
@@ -31,8 +29,8 @@ HOOK_OPTIONS: Final = (
     Option(
         "operations",
         Kind.LIST,
-        _DEFAULT_OPERATIONS,
-        f"for which operations; unset: {', '.join(_DEFAULT_OPERATIONS)}.",
+        DEFAULT_OPERATIONS,
+        f"for which operations; unset: {', '.join(DEFAULT_OPERATIONS)}.",
         Scope.DRIVER,
         choices=OPERATIONS,
     ),

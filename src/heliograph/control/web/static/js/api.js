@@ -33,6 +33,15 @@ export function put(path, body) {
 }
 
 /**
+ * @param {string} path below the API's root
+ * @param {object} body
+ * @param {number} [patience] milliseconds
+ */
+export function post(path, body, patience = 30_000) {
+  return ask("POST", path, body, patience);
+}
+
+/**
  * The path of a flow, or of something below it.
  * @param {string} name `A->B`
  * @param {string} [below]

@@ -5,12 +5,19 @@ import { EventsPage } from "./pages/events_page.js";
 import { FlowPage } from "./pages/flow_page.js";
 import { GroupsPage } from "./pages/groups_page.js";
 import { NowherePage } from "./pages/nowhere_page.js";
+import { OperationPage } from "./pages/operation_page.js";
+import { OperationsPage } from "./pages/operations_page.js";
 import { OverviewPage } from "./pages/overview_page.js";
 import { PartitionPage } from "./pages/partition_page.js";
 import { PlanPage } from "./pages/plan_page.js";
 import { TopicsPage } from "./pages/topics_page.js";
 
-const GENERAL = { overview: OverviewPage, events: EventsPage };
+const GENERAL = {
+  overview: OverviewPage,
+  events: EventsPage,
+  operations: OperationsPage,
+  operation: OperationPage,
+};
 const OF_A_FLOW = {
   flow: FlowPage,
   topics: TopicsPage,

@@ -26,6 +26,14 @@ export function flowLink(flow, ...below) {
   return ["#/flows", flow, ...below].map((part, index) => (index ? encodeURIComponent(part) : part)).join("/");
 }
 
+/**
+ * The address of one operation.
+ * @param {{id: string, flow: string}} operation
+ */
+export function operationLink({ id, flow }) {
+  return `#/operation/${encodeURIComponent(id)}/${encodeURIComponent(flow)}`;
+}
+
 function decoded(part) {
   try {
     return decodeURIComponent(part);

@@ -8,8 +8,11 @@ import { authorization } from "./token.js";
 
 const LINKS = [
   ["overview", "#/", "Overview"],
+  ["operations", "#/operations", "Operations"],
   ["events", "#/events", "Events"],
 ];
+
+const SECTIONS = { events: "events", operations: "operations", operation: "operations", login: "" };
 
 export class Shell {
   /** @param {() => void} onLeave */
@@ -37,9 +40,10 @@ export class Shell {
    * @param {number} nowMs
    */
   render(mirror, route, isStale, nowMs) {
-    const current = route.page === "events" ? "events" : route.page === "login" ? "" : "overview";
+    const current = SECTIONS[route.page] ?? "overview";
+    const isBelow = route.flow || route.page === "operation";
     this.links.forEach((link, index) =>
-      setAttribute(link, "aria-current", LINKS[index][0] === current ? (route.flow ? "true" : "page") : null),
+      setAttribute(link, "aria-current", LINKS[index][0] === current ? (isBelow ? "true" : "page") : null),
     );
     this.#renderLive(mirror, isStale);
     this.#renderWho(mirror.data?.caller);

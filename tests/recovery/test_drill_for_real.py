@@ -1,0 +1,116 @@
+"""The drill: load, twenty groups, `kill -9` of the source in mid-load, failover, the way back, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.model import TopicPartition
+from heliograph.recovery.drill import Drill, DrillOptions
+from heliograph.recovery.drill_names import DrillNames
+from heliograph.recovery.drill_report import RTO_LIMIT_SECONDS
+from heliograph.recovery.drill_scene import ForReal
+from tests.chaos.outages import SOON_MISSED
+from tests.recovery.drill_witness import Case, Sight, Witness, tail_numbers
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
+
+_GROUPS = 20
+_OPTIONS = DrillOptions(seconds=10, rate=600)
+# Less than the load, so that the mirror is behind when the source is lost, and a tail is left.
+_SLOW = "bandwidth.limit.bytes.per.second = 55000"
+_IDENTITY = "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+
+
+@pytest.fixture
+def clusters() -> Iterator[Sequence[EmbeddedCluster]]:
+    """Two that this test alone has: one of them is killed."""
+    specs = [ClusterSpec(alias, settings=SOON_MISSED) for alias in ("primary", "backup")]
+    with running_clusters(*specs) as both:
+        yield both
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param((_SLOW,), id="names with aliases"),
+        pytest.param((_SLOW, _IDENTITY), id="same names", marks=pytest.mark.long),
+    ],
+)
+def test_every_record_is_accounted_for_and_no_group_skips(
+    clusters: Sequence[EmbeddedCluster], tmp_path: Path, settings: Sequence[str]
+) -> None:
+    source, target = clusters
+    names = DrillNames.fresh("primary", "backup", _GROUPS)
+    file = _file(tmp_path, settings)
+    scene = ForReal(file, names, {"primary": source, "backup": target}, _folder(tmp_path))
+    drill = Drill(scene, replace(_OPTIONS, reports=tmp_path / "reports"))
+    witness = Witness(source, target, names.topics, names.mark)
+    drill.after_step = witness.see
+    killed = source.brokers[0].process.pid
+
+    report = drill.run()
+
+    assert report.passed, report.faults
+    assert drill.load.failure is not None, "the source was not lost in mid-load"
+    assert source.brokers[0].process.pid != killed
+    case = Case(
+        witness.sights, scene.drill.copies, set(drill.load.acked), drill.evidence.acked_meanwhile,
+        tail_numbers(drill.tail), list(drill.evidence.failover_rows), list(drill.evidence.failback_rows),
+    )  # fmt: skip
+    case.judge()
+    assert case.lost, "nothing was lost, so that the tail was not put to the test"
+    assert witness.times["failover"] - witness.times["loss"] < RTO_LIMIT_SECONDS
+    assert report.account is not None
+    assert report.account.lost == len(case.lost)
+    assert len({row["group"] for row in case.failover_rows}) == _GROUPS
+    _expect_the_judge_to_notice(case)
+    _expect_files(report.write(tmp_path / "reports"), names.id)
+
+
+def _expect_the_judge_to_notice(case: Case) -> None:
+    """The same evidence with one fault in it."""
+    with pytest.raises(AssertionError, match="the tail is not"):
+        replace(case, tail=case.tail[1:]).judge()
+    for step, message in (("failover", "skips records at the failover"), ("home", "skips records at the failback")):
+        sight = case.sights[step]
+        group, where = _waiting_group(sight)
+        offsets = [offset for offset, _ in sight.log[where] if offset >= sight.places[group][where]]
+        places = {**sight.places, group: {**sight.places[group], where: offsets[0] + 1}}
+        with pytest.raises(AssertionError, match=message):
+            replace(case, sights={**case.sights, step: Sight(sight.log, places)}).judge()
+
+
+def _waiting_group(sight: Sight) -> tuple[str, TopicPartition]:
+    """A group that has something to read, and where."""
+    return next(
+        (group, where)
+        for group, places in sorted(sight.places.items())
+        for where, place in places.items()
+        if any(offset >= place for offset, _ in sight.log[where])
+    )
+
+
+def _expect_files(files: tuple[Path, Path], drill: str) -> None:
+    page, data = files
+    assert json.loads(data.read_text())["verdict"] == "pass"
+    assert page.read_text().startswith(f"# Disaster recovery drill {drill}: PASS")
+
+
+def _file(folder: Path, settings: Sequence[str]) -> Path:
+    """Whose clusters are not asked: only what decides on names and speed counts."""
+    file = folder / "mm2.properties"
+    lines = ["clusters = primary, backup", "primary->backup.enabled = true", *settings]
+    lines += [f"{alias}.bootstrap.servers = nowhere.invalid:9092" for alias in ("primary", "backup")]
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def _folder(folder: Path) -> Path:
+    (folder / "drill").mkdir()
+    return folder / "drill"
