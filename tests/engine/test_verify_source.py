@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.verify_source import VerifyingSession
-from heliograph.model import Run
+from heliograph.errors import EngineFailed
+from heliograph.model import Run, TopicPartition
 from heliograph.recovery.verification import Progress
 from heliograph.recovery.verification_plan import plan_verification
 from tests.recovery.handmade_mirror import HandmadeMirror, in_batches, some_records
@@ -44,3 +46,18 @@ def test_slices_are_compared_side_by_side(
     assert (found.source_record.offset, found.fields) == (150, ["key"])
     assert told[-1].slices == told[-1].total_slices
     assert 150 <= result.records < 200
+
+
+def test_a_failure_inside_spark_is_told_in_one_line(
+    session: VerifyingSession, cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path
+) -> None:
+    topic = fresh_name("failing")
+    mirror = HandmadeMirror.of(make_moving(tmp_path, cluster_pair, topic), topic)
+    mirror.write(in_batches(some_records(5), 5), in_batches(some_records(5), 5))
+    mirror.enter([Run(0, 0, 5)])
+    plan = plan_verification(mirror.moving.flow)
+    [planned] = plan.partitions
+    lost = replace(planned, target=TopicPartition("nowhere", 0))
+    with pytest.raises(EngineFailed, match="BrokerRefused.* nowhere") as failure:
+        session.verify(replace(plan, partitions=[lost]))
+    assert "\n" not in str(failure.value)

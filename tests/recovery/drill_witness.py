@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kafka import KafkaAdminClient
+from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailableError
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.model import TopicPartition
+from heliograph.recovery.drill import Drill
 from tests.checker.stock_reader import read_committed
 
 Log = dict[TopicPartition, list[tuple[int, int]]]  # offsets and numbers
@@ -66,8 +68,7 @@ def look(cluster: EmbeddedCluster, topics: Collection[str], mark: str) -> Sight:
     servers = cluster.bootstrap_servers
     with closing(KafkaAdminClient(bootstrap_servers=servers)) as admin:
         described = admin.describe_topics([name for name in admin.list_topics() if name.endswith(tuple(topics))])
-        groups = [item["group_id"] for item in admin.list_groups() if mark in item["group_id"]]
-        offsets = admin.list_group_offsets(groups) if groups else {}
+        offsets = _offsets(admin, mark)
     partitions = [
         TopicPartition(topic["name"], item["partition_index"]) for topic in described for item in topic["partitions"]
     ]
@@ -82,6 +83,18 @@ def look(cluster: EmbeddedCluster, topics: Collection[str], mark: str) -> Sight:
     return Sight(log, places)
 
 
+def _offsets(admin: KafkaAdminClient, mark: str) -> dict[str, Any]:
+    """A broker that has just started must load its groups first."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            groups = [item["group_id"] for item in admin.list_groups() if mark in item["group_id"]]
+            return admin.list_group_offsets(groups) if groups else {}
+        except (CoordinatorLoadInProgressError, CoordinatorNotAvailableError):
+            assert time.monotonic() < deadline, "the groups were never loaded"
+            time.sleep(0.1)
+
+
 @dataclass(frozen=True)
 class Case:
     """What the witness has seen, and what the operations have said."""
@@ -93,6 +106,20 @@ class Case:
     tail: list[int]
     failover_rows: list[Mapping[str, Any]]
     failback_rows: list[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, witness: Witness, drill: Drill, copies: Mapping[str, str]) -> Case:
+        """Of the drill itself it takes only what clusters acknowledged, and what its operations said."""
+        evidence = drill.story.evidence
+        return cls(
+            witness.sights,
+            copies,
+            set(drill.story.load.acked),
+            evidence.acked_meanwhile,
+            tail_numbers(drill.story.tail),
+            list(evidence.failover_rows),
+            list(evidence.failback_rows),
+        )
 
     @property
     def lost(self) -> set[int]:

@@ -11,12 +11,13 @@ import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.model import TopicPartition
-from heliograph.recovery.drill import Drill, DrillOptions
+from heliograph.recovery.drill import Drill
 from heliograph.recovery.drill_names import DrillNames
 from heliograph.recovery.drill_report import RTO_LIMIT_SECONDS
 from heliograph.recovery.drill_scene import ForReal
+from heliograph.recovery.drill_story import DrillOptions
 from tests.chaos.outages import SOON_MISSED
-from tests.recovery.drill_witness import Case, Sight, Witness, tail_numbers
+from tests.recovery.drill_witness import Case, Sight, Witness
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
@@ -57,12 +58,9 @@ def test_every_record_is_accounted_for_and_no_group_skips(
     report = drill.run()
 
     assert report.passed, report.faults
-    assert drill.load.failure is not None, "the source was not lost in mid-load"
+    assert drill.story.load.failure is not None, "the source was not lost in mid-load"
     assert source.brokers[0].process.pid != killed
-    case = Case(
-        witness.sights, scene.drill.copies, set(drill.load.acked), drill.evidence.acked_meanwhile,
-        tail_numbers(drill.tail), list(drill.evidence.failover_rows), list(drill.evidence.failback_rows),
-    )  # fmt: skip
+    case = Case.of(witness, drill, scene.drill.copies)
     case.judge()
     assert case.lost, "nothing was lost, so that the tail was not put to the test"
     assert witness.times["failover"] - witness.times["loss"] < RTO_LIMIT_SECONDS

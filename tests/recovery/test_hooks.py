@@ -136,6 +136,13 @@ def test_a_command_that_fails_stops_the_operation(hooks_of: MakeHooks, command: 
     assert (outcome.ok, outcome.code, outcome.reason) == (False, code, reason)
 
 
+def test_a_failure_shows_the_last_lines_and_no_more(hooks_of: MakeHooks) -> None:
+    with pytest.raises(HookFailed) as raised:
+        hooks_of(one("command = seq 1 100; false")).run("after", "groups", {})
+    assert str(raised.value).splitlines()[1:] == [str(number) for number in range(91, 101)]
+    assert raised.value.outcomes[0].output.splitlines()[0] == "1"
+
+
 def test_a_command_in_a_folder_that_is_gone_fails(hooks_of: MakeHooks, tmp_path: Path) -> None:
     hooks = hooks_of(one("command = true"))
     tmp_path.rename(tmp_path.with_name("elsewhere"))
@@ -497,7 +504,7 @@ def test_an_answer_without_an_end_is_an_answer(hooks_of: MakeHooks) -> None:
 
 def test_outcomes_can_be_written_down() -> None:
     outcome = HookOutcome("it", False, 1.23456, 7, "out", "ended with code 7")
-    assert str(outcome) == "hook it: ended with code 7 (1.2 s)"
+    assert str(outcome) == "hook it: ended with code 7 (1.2 s): out"
     assert json.loads(json.dumps(outcome.to_dict())) == {
         "hook": "it",
         "ok": False,

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 import pytest
+from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
+from heliograph.recovery.difference import Difference
 from heliograph.recovery.pairing import Pairing, Stretch, compare_stretches
 
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("a.t", 0)
@@ -131,3 +133,90 @@ def test_however_batches_are_cut_the_same_records_are_equal(ours: list[int], the
 
     result = compared(log(cut(ours), HERE, codec), log(cut(theirs), THERE))
     assert (result.records, result.difference) == (total, None)
+
+
+def test_opening_all_finds_what_equal_bytes_hide() -> None:
+    """A checksum that does not fit is on both sides, or on one; the records are the same."""
+    items = pieces(some(30), 10)
+    for side in (0, 1):
+        logs = [log(items, HERE), log(items, THERE)]
+        spoilt = bytearray(logs[side][1].data)
+        spoilt[17] ^= 1  # the first byte of the checksum
+        view = memoryview(bytes(spoilt))
+        logs[side][1] = CommittedBatch(0, 2, batches.read_header(view), view)
+        assert compared(*logs).difference is None
+        found = opened(*logs)
+        assert found is not None
+        assert "batch at offset 10 of the " + ("source", "target")[side] in str(found)
+        assert "fails its checksum" in str(found)
+        assert found.versions() == {}
+
+
+def test_opening_all_finds_a_count_that_does_not_fit() -> None:
+    data = bytearray(log([some(5)], HERE)[0].data)
+    data[57:61] = (4).to_bytes(4, "big")
+    data[23:27] = (3).to_bytes(4, "big")
+    data[17:21] = crc32c(data[21:]).to_bytes(4, "big")
+    view = memoryview(bytes(data))
+    batch = CommittedBatch(0, 2, batches.read_header(view), view)
+    assert compared([batch], [batch]).difference is None
+    assert "batch at offset 0 of the source" in str(opened([batch], [batch]))
+
+
+def opened(source: list[CommittedBatch], target: list[CommittedBatch]) -> Difference | None:
+    end = 1 << 40
+    sides = Stretch(SOURCE, iter(source), 0, end), Stretch(TARGET, iter(target), 0, end)
+    return compare_stretches(*sides, opens_all=True).difference
+
+
+def test_times_that_the_brokers_of_the_target_set_are_not_compared_and_counted() -> None:
+    items = some(20)
+    later = log(pieces([item._replace(timestamp=item.timestamp + 5) for item in items], 10), THERE)
+    by_broker = [_with_attribute(batch, 0x08) for batch in later]
+    result = compared(log(pieces(items, 7), HERE), by_broker)
+    assert (result.records, result.difference, result.times_left_out) == (20, None, 20)
+    same = [_with_attribute(batch, 0x08) for batch in log(pieces(items, 7), THERE)]
+    result = compared(log(pieces(items, 7), HERE), same)
+    assert (result.opened, result.difference, result.times_left_out) == (0, None, 20)
+    assert compared(log(pieces(items, 7), HERE), later).difference is not None
+
+
+def _with_attribute(batch: CommittedBatch, attribute: int) -> CommittedBatch:
+    data = bytearray(batch.data)
+    data[22] |= attribute
+    data[17:21] = crc32c(data[21:]).to_bytes(4, "big")
+    view = memoryview(bytes(data))
+    return CommittedBatch(0, 2, batches.read_header(view), view)
+
+
+def test_a_long_value_is_shown_around_its_first_differing_byte() -> None:
+    value = b"x" * 5000
+    items = [some(1)[0]._replace(value=value)]
+    spoilt = [items[0]._replace(value=value[:3000] + b"\x07" + value[3001:])]
+    found = compared(log([items], HERE), log([spoilt], THERE)).difference
+    assert found is not None
+    ours, theirs = found.versions()["value"]
+    assert "5000 bytes, shown from 2980" in ours
+    assert "\\x07" in theirs
+    assert len(theirs) < 200
+
+
+def test_a_whole_batch_with_other_times_is_found_though_its_bytes_are_the_same() -> None:
+    items = some(30)
+    spoilt = [item._replace(timestamp=item.timestamp + 5) if 10 <= n < 20 else item for n, item in enumerate(items)]
+    found = compared(log(pieces(items, 10), HERE), log(pieces(spoilt, 10), THERE)).difference
+    assert found is not None
+    assert found.source_record is not None
+    assert (found.source_record.offset, found.fields) == (10, ["timestamp"])
+
+
+def test_times_that_the_brokers_of_the_source_set_become_those_of_the_records() -> None:
+    items = [item._replace(timestamp=1_700_000_000_000) for item in some(20)]
+    by_broker = [_with_attribute(batch, 0x08) for batch in log(pieces(items, 10), HERE)]
+    assert compared(by_broker, log(pieces(items, 10), THERE)).difference is None
+    late = [item._replace(timestamp=item.timestamp - 1) if n == 13 else item for n, item in enumerate(items)]
+    assert compared(by_broker, log(pieces(late, 10), THERE)).difference is not None
+    # The bytes of the records are those of their producer, with times that do not count any more.
+    made = [item._replace(timestamp=item.timestamp - n % 10) for n, item in enumerate(items)]
+    by_broker = [_with_attribute(batch, 0x08) for batch in log(pieces(made, 10), HERE)]
+    assert compared(by_broker, log(pieces(made, 10), THERE)).difference is not None

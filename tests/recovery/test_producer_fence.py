@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from kafka import KafkaProducer
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
 from kafka.errors import KafkaError, MessageSizeTooLargeError, TopicAuthorizationFailedError
 
 from heliograph.config.secret import Secret
@@ -364,8 +365,24 @@ def test_without_the_right_to_it_nothing_is_closed(guarded_admin: Admin, writer_
     with Admin(writer_access) as powerless:
         fence = ProducerFence(powerless, FenceWay.TOPIC)
         wait_until(lambda: bool(powerless.topics([topic])), "the right to see it", 10)
+        with pytest.raises(FenceFailed, match=f"^guarded: User:writer lacks AlterConfigs on {topic}$"):
+            fence.plan([topic])
+        planned = ProducerFence(guarded_admin, FenceWay.TOPIC).plan([topic])
         with pytest.raises(FenceFailed, match=f"guarded: cannot close {topic}: "):
-            fence.apply(fence.plan([topic]))
+            fence.apply(planned)
+
+
+def test_who_may_only_look_at_rules_is_told_before_anything_is_closed(
+    guarded: EmbeddedCluster, guarded_admin: Admin, writer_access: Access
+) -> None:
+    topic = make_topic(guarded_admin, "acl-looking")
+    cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
+    with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers.split(",")) as client:
+        client.create_acls([ACL("User:writer", "*", ACLOperation.DESCRIBE, ACLPermissionType.ALLOW, cluster)])
+    with Admin(writer_access) as powerless:
+        wait_until(lambda: Operation.Describe in powerless.cluster_rights(), "the right to see rules", 10)
+        with pytest.raises(FenceFailed, match="^guarded: User:writer lacks Alter on the cluster$"):
+            ProducerFence(powerless, FenceWay.ACL).plan([topic])
 
 
 def test_it_comes_back_only_when_every_broker_has_taken_over_the_change(guarded_admin: Admin) -> None:

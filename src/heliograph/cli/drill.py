@@ -60,7 +60,8 @@ def drill(
     heliograph drill mm2.properties --flow 'primary->backup' --report audits
     heliograph drill --for-real
     """
-    from heliograph.recovery.drill import Drill, DrillOptions
+    from heliograph.recovery.drill import Drill
+    from heliograph.recovery.drill_story import DrillOptions
 
     wishes = _Wishes(file, flow, groups, report if keep else None, dry_run)
     with _for_real_scene(wishes) if for_real else _rehearsal_scene(wishes) as (scene, hooks):

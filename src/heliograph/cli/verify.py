@@ -77,7 +77,10 @@ def verify(
 
     config = load(file)
     scope = _scope(topics, since, from_offsets or (), deep)
-    plans = [plan_verification(one, scope) for one in chosen_flows(config, flow) if one.enabled]
+    chosen = [one for one in chosen_flows(config, flow) if one.enabled]
+    if not chosen:
+        raise typer.BadParameter("no flow that is asked for is enabled, so nothing is mirrored")
+    plans = [plan_verification(one, scope) for one in chosen]
     if dry_run:
         show(PlanResult(plans), output)
         return
@@ -118,7 +121,7 @@ def _verified(config: MirrorConfig, plan: VerificationPlan) -> Verification:
     from heliograph.recovery.verification import verify_slices
 
     with _bar(plan.flow) as tell:
-        if plan.bytes < _SPARK_FROM_BYTES and "spark.master" not in config.spark:
+        if plan.bytes < _SPARK_FROM_BYTES:
             return verify_slices(plan, tell)
         from heliograph.engine.verify_source import VerifyingSession
 

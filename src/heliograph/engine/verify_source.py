@@ -5,15 +5,18 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, ClassVar
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from heliograph.engine.session import start_session
+from heliograph.errors import EngineFailed
 from heliograph.kafka.closeable import Closeable
 from heliograph.recovery.comparison import Slice, SliceResult, opened_sides
 from heliograph.recovery.verification import Progress, Tally, Verification
@@ -22,6 +25,7 @@ from heliograph.recovery.verification_plan import SLICE_BYTES, VerificationPlan
 _FORMAT = "heliograph_verification"
 _LOOK_INTERVAL = 0.25
 _SLICES_A_TASK = 500
+_OUR_ERRORS = "heliograph.errors."
 
 
 class VerifySource(DataSource):
@@ -87,7 +91,7 @@ class VerifyingSession(Closeable):
             while not work.done():
                 wait([work], _LOOK_INTERVAL)
                 tally.guess(_share_done(self._spark))
-            for result in work.result():
+            for result in _outcome(work):
                 tally.add(result)
         return tally.result()
 
@@ -95,6 +99,16 @@ class VerifyingSession(Closeable):
         """Only what a task that has succeeded has said arrives here, however often it was tried."""
         rows = self._spark.read.format(_FORMAT).load().collect()
         return [pickle.loads(row.result) for row in rows]  # noqa: S301 - made by our own tasks
+
+
+def _outcome(work: Future[list[SliceResult]]) -> list[SliceResult]:
+    """What the work came to; Spark's failures in our words, and without Spark's pages of traces."""
+    try:
+        return work.result()
+    except (PySparkException, Py4JError) as error:
+        ours = [line for line in str(error).splitlines() if line.startswith(_OUR_ERRORS)]
+        reason = ours[-1].removeprefix(_OUR_ERRORS) if ours else str(error).partition("\n")[0]
+        raise EngineFailed(f"the comparison by Spark failed: {reason}") from error
 
 
 def _share_done(spark: SparkSession) -> float:

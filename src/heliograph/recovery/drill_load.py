@@ -65,6 +65,10 @@ class CanaryLoad:
         """No further round begins; one may be under way."""
         self._stopping.set()
 
+    def await_end(self, seconds: float) -> None:
+        """Wait until it has noticed that it was cut, or that the cluster is gone."""
+        self._thread.join(seconds)
+
     def stop(self) -> None:
         """Cut it, and wait for the round that is under way."""
         self.cut()

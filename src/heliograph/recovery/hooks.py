@@ -22,6 +22,7 @@ from heliograph.recovery.webhook_call import post
 log = logging.getLogger(__name__)
 
 _SHOWN_BYTES: Final = 4096
+_LINES_IN_COMPLAINTS: Final = 10
 _KEPT_BYTES: Final = 4 * _SHOWN_BYTES  # more than is shown, so that no secret is cut in two before it is hidden
 _LONGEST_VARIABLE: Final = 32_768  # systems limit single variables, and all of them together
 _SHORTEST_SECRET: Final = 8  # shorter words, such as Bearer, tell nothing
@@ -53,7 +54,8 @@ class HookOutcome:
         }
 
     def __str__(self) -> str:
-        return f"hook {self.name}: {'done' if self.ok else self.reason} ({self.seconds:.1f} s)"
+        said = f": {self.output.splitlines()[-1]}" if self.output else ""
+        return f"hook {self.name}: {'done' if self.ok else self.reason} ({self.seconds:.1f} s){said}"
 
 
 class Hooks:
@@ -169,4 +171,4 @@ def _shown(raw: bytes, secrets: Sequence[Secret]) -> str:
 
 
 def _complaint(outcome: HookOutcome) -> str:
-    return f"{outcome.reason}\n{outcome.output}" if outcome.output else outcome.reason
+    return "\n".join([outcome.reason, *outcome.output.splitlines()[-_LINES_IN_COMPLAINTS:]])

@@ -33,6 +33,7 @@ from heliograph.kafka.topics import (
     is_fence,
 )
 from heliograph.model import TopicPartition
+from heliograph.sync.rights import principal
 
 _NOTHING_FITS: Final = "1"
 _DENIED: Final = "denied"
@@ -97,6 +98,7 @@ class ProducerFence:
                 before[topic] = remembered[topic]
             elif topic in topics:
                 before[topic] = state
+        self._gate.check_rights(before)
         return Fence(self._way, self._cluster.cluster_id(), before)
 
     def closed_before(self, fence: Fence) -> list[str]:
@@ -152,6 +154,10 @@ class _Gate(ABC):
         """Whether a topic in that state takes no records."""
 
     @abstractmethod
+    def check_rights(self, topics: Collection[str]) -> None:
+        """Raise FenceFailed unless we may close and open these topics."""
+
+    @abstractmethod
     def close(self, topics: Collection[str]) -> None:
         """Close topics, and wait until they are."""
 
@@ -200,6 +206,13 @@ class _SizeGate(_Gate):
     def closes(self, state: str | None) -> bool:
         return is_fence(SIZE_LIMIT, state)
 
+    def check_rights(self, topics: Collection[str]) -> None:
+        rights = self._cluster.topic_rights(topics)
+        lacking = [topic for topic in topics if Operation.AlterConfigs not in rights.get(topic, ())]
+        if lacking:
+            who = principal(self._cluster.access)
+            raise FenceFailed(f"{self._alias}: {who} lacks {Operation.AlterConfigs.name} on {_some(lacking)}")
+
     def close(self, topics: Collection[str]) -> None:
         still_open = self.still_open(topics)
         self._set(dict.fromkeys(still_open, str(LARGEST_FENCE)), "close")
@@ -236,6 +249,10 @@ class _AclGate(_Gate):
 
     def closes(self, state: str | None) -> bool:
         return state == _DENIED
+
+    def check_rights(self, topics: Collection[str]) -> None:
+        if topics and Operation.Alter not in self._cluster.cluster_rights():
+            raise FenceFailed(f"{self._alias}: {principal(self._cluster.access)} lacks Alter on the cluster")
 
     def close(self, topics: Collection[str]) -> None:
         still_open = self.still_open(topics)

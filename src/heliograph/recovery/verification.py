@@ -123,7 +123,7 @@ class Tally:
     def __post_init__(self) -> None:
         self._slices = self.plan.slices()
         self._sizes = [part.segment.bytes for part in self._slices]
-        self._total_bytes, self._done_bytes = sum(self._sizes), 0
+        self._total_bytes, self._done_bytes, self._guessed = sum(self._sizes), 0, 0.0
         self._tell()
 
     def add(self, result: SliceResult) -> None:
@@ -135,12 +135,16 @@ class Tally:
 
     def guess(self, share: float) -> None:
         """Tell how far the work has come while its results are still elsewhere."""
-        self._tell(int(self._total_bytes * share), int(len(self._slices) * share))
+        self._guessed = max(self._guessed, share)
+        self._tell(0, 0)
 
     def _tell(self, done_bytes: int = 0, slices: int = 0) -> None:
-        if self.progress is not None:
-            seconds = time.monotonic() - self._began
-            self.progress(Progress(done_bytes, self._total_bytes, slices, len(self._slices), seconds))
+        if self.progress is None:
+            return
+        done_bytes = max(done_bytes, int(self._total_bytes * self._guessed))
+        slices = max(slices, int(len(self._slices) * self._guessed))
+        seconds = time.monotonic() - self._began
+        self.progress(Progress(done_bytes, self._total_bytes, slices, len(self._slices), seconds))
 
     def result(self) -> Verification:
         """All together."""

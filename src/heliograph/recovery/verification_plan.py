@@ -92,12 +92,14 @@ class Books:
     positions: dict[TopicPartition, Position] = field(default_factory=dict)
     producer_ids: set[int] = field(default_factory=set)
 
-    def add(self, entry: LedgerEntry, begins_at_start: bool) -> None:
-        """Take in one transaction."""
+    def add(self, entry: LedgerEntry, wanted: Collection[TopicPartition], begins_at_start: bool) -> None:
+        """Take in what one transaction did for the partitions that are wanted."""
         told: dict[TopicPartition, list[Event]] = {}
         for event in entry.events:
             told.setdefault(event.source, []).append(event)
         for progress in entry.partitions:
+            if progress.source not in wanted:
+                continue
             known = self.histories.get(progress.source)
             if known is None or known.target != progress.target:
                 known = self.histories[progress.source] = PartitionHistory(progress.target, begins_at_start)
@@ -205,7 +207,7 @@ def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartit
                 books.producer_ids.add(producer_id)
             entry = ledger.decode_entry(value)
             if entry is not None:
-                books.add(entry, begins_at_start)
+                books.add(entry, wanted, begins_at_start)
     return books
 
 

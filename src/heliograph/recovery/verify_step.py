@@ -5,6 +5,7 @@ from __future__ import annotations
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
 from heliograph.errors import StepFailed
+from heliograph.recovery.books import read_books
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.step import Outlook, Step, Tell
 from heliograph.recovery.verification import verify_locally
@@ -35,6 +36,8 @@ class VerifyTail(Step):
         """Compare."""
         if not self._seconds:
             return "nothing was compared, as asked"
+        if not read_books(self._flow, must_have_run=False).positions:
+            return "nothing was mirrored, so there is nothing to compare"
         since = self._journal.began_at_ms - int(self._seconds * 1000)
         found = verify_locally(
             self._config,

@@ -13,9 +13,10 @@ from heliograph.control.connector import Connector, RunState
 from heliograph.control.rest.server import RestServer
 from heliograph.control.running_mirror import RunningMirror
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka import reading
 from heliograph.recovery.flow_gate import FlowGate
 from tests.control.rest.serving import LOOPBACK, TOKENS, Lines, token_of
-from tests.recovery.move_stage import PARTITIONS, MoveStage, values
+from tests.recovery.move_stage import PARTITIONS, MoveStage, access, values
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -288,7 +289,7 @@ def test_a_failback_keeps_what_was_not_mirrored_in_a_topic(desk: Desk) -> None:
     assert (found["state"], found["error"]) == ("done", "")
     tail = found["details"]["tail"]
     assert tail["saved_to"].startswith(f"topic heliograph-tail.{stage.a}.")
-    saved = values(stage.target, tail["saved_to"].removeprefix("topic "))[0]
-    assert {value for _, value in saved} == after - before
+    saved = list(reading.read_single(access(stage.target), tail["saved_to"].removeprefix("topic ")))
+    assert {record.value for record in saved} == after - before
     assert tail["records"] == len(saved) == len(after - before) > 0
     assert not FlowGate(stage.flow).is_closed

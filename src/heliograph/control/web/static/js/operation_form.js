@@ -39,14 +39,14 @@ export class OperationForm {
       "fieldset",
       { class: "plain stack" },
       el("legend", { class: "unseen" }, "What to do"),
-      el("div", { class: "option-fields" }, labelled("Flow", this.flow), labelled("Operation", this.kind)),
+      el("div", { class: "option-fields" }, field("Flow", this.flow), field("Operation", this.kind)),
       this.remark,
       this.options,
       el("div", { class: "form-line" }, this.look),
     );
     return el(
-      "form",
-      { class: "card stack operation-form", "aria-label": "Begin an operation", on: { submit: (event) => this.#begin(event) } },
+      "section",
+      { class: "card stack operation-form", "aria-label": "Begin an operation" },
       this.chosen,
       this.#buildPreview(),
       this.#buildConfirmation(),
@@ -81,7 +81,7 @@ export class OperationForm {
       on: { input: changed },
     });
     this.typedLabel = el("span");
-    this.typedField = el("label", { class: "field", for: "operation-typed" }, this.typedLabel, this.typed);
+    this.typedField = el("div", { class: "field" }, el("label", { for: this.typed.id }, this.typedLabel), this.typed);
     this.override = el("input", { type: "checkbox", on: { change: changed } });
     this.overrideField = el("label", { class: "check" }, this.override, "Begin in spite of problems");
     this.begin = el("button", { type: "submit", class: "primary", "aria-describedby": "operation-note" });
@@ -93,7 +93,8 @@ export class OperationForm {
       this.overrideField,
       el("div", { class: "form-line" }, this.begin),
     );
-    return this.confirmation;
+    // A form of its own: Enter in a filter of what would happen must not begin it.
+    return el("form", { on: { submit: (event) => this.#begin(event) } }, this.confirmation);
   }
 
   get #plan() {
@@ -191,7 +192,9 @@ export class OperationForm {
   async #look() {
     const body = this.#body;
     this.#forget();
-    const found = await this.#ask("Asking the clusters …", () => post("operations", { ...body, dry_run: true }, LOOK_PATIENCE));
+    const found = await this.#ask("Asking the clusters …", () =>
+      post("operations", { ...body, dry_run: true }, LOOK_PATIENCE),
+    );
     if (found) this.#show(body, found);
     this.render();
   }
@@ -235,18 +238,16 @@ export class OperationForm {
   }
 }
 
-function labelled(label, control) {
-  return el("label", { class: "field" }, el("span", {}, label), control);
+function field(label, control) {
+  return el("div", { class: "field" }, el("label", { for: control.id }, label), control);
 }
 
 function optionField(option, onChange) {
-  const hint = el("p", { class: "muted small", id: `option-${option.name}` }, option.hint);
-  const control = optionControl(option, { name: option.name, "aria-describedby": hint.id, on: { input: onChange } });
-  const isCheck = option.kind === "check";
-  const label = isCheck
-    ? el("label", { class: "check" }, control, option.label)
-    : el("label", { class: "field" }, el("span", {}, option.label), control);
-  return el("div", { class: "option" }, label, hint);
+  const [id, about] = [`option-${option.name}`, `about-${option.name}`];
+  const control = optionControl(option, { id, name: option.name, "aria-describedby": about, on: { input: onChange } });
+  const shown =
+    option.kind === "check" ? el("label", { class: "check" }, control, option.label) : field(option.label, control);
+  return el("div", { class: "option" }, shown, el("p", { class: "muted small", id: about }, option.hint));
 }
 
 function optionControl({ kind, initial, choices = [] }, common) {

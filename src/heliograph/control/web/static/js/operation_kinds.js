@@ -65,7 +65,7 @@ const OPTIONS = {
   tail: {
     name: "tail_topic",
     label: "Topic for the tail",
-    hint: "What the source has and was never mirrored is kept there, on the target. Empty: named after source and time.",
+    hint: "What the source has and was never mirrored is kept there, on the target. Empty: named by source and time.",
     kind: "text",
     initial: "",
     sent: (value) => value.trim() || null,

@@ -65,7 +65,7 @@ function groupPart() {
     "Groups",
     table,
     ({ groups }) => groups ?? null,
-    (_, rows) => `Where ${plural(groups(rows), "group")} would go on, or go on, on the other side.`,
+    (_, rows) => `${plural(groups(rows), "group")}: where each stood, and where it goes on on the other side.`,
   );
 }
 
@@ -79,12 +79,22 @@ function missingPart() {
     { label: "Seen", text: (row) => moment(row.seen_at_ms, Date.now()), value: (row) => row.seen_at_ms },
   ];
   const empty = "Nothing is known to be missing.";
-  const table = new DataTable({ label: "missing records", noun: "partition", columns, sortBy: 4, isDescending: true, empty });
+  const table = new DataTable({
+    label: "missing records",
+    noun: "partition",
+    columns,
+    sortBy: 4,
+    isDescending: true,
+    empty,
+  });
   const find = ({ partitions }) => partitions?.filter(({ missing }) => missing > 0) ?? null;
-  const say = (details) =>
-    `${plural(details.missing_records, "record")} of the source, which ` +
-    `${details.source_answers ? "answers" : `does not answer and was last seen at ${moment(details.source_seen_at_ms, Date.now())}`}.`;
+  const say = (details) => `${plural(details.missing_records, "record")} of the source, which ${sight(details)}.`;
   return part("Missing records", table, find, say);
+}
+
+function sight({ source_answers: answers, source_seen_at_ms: seenAt }) {
+  if (answers) return "answers";
+  return `does not answer${seenAt ? ` and was last seen at ${moment(seenAt, Date.now())}` : ""}`;
 }
 
 function tailPart() {

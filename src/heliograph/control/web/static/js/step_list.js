@@ -4,7 +4,15 @@ import { el, keep } from "./dom.js";
 import { duration } from "./format.js";
 import { stateChip } from "./operation_look.js";
 
-/** @typedef {{title: string, state: string, text: string, seconds?: number, problems?: string[], hooks: string[]}} Step */
+/**
+ * @typedef {object} Step
+ * @property {string} title
+ * @property {string} state
+ * @property {string} text
+ * @property {number} [seconds]
+ * @property {string[]} [problems]
+ * @property {string[]} hooks
+ */
 
 export class StepList {
   /** @param {string} label */

@@ -64,7 +64,11 @@ export class OperationPage {
     operation.plan.every = found.state === "running" ? LIVELY : AT_REST;
     this.#renderHead(found, view);
     setText(this.progress, progress(found));
-    keep(this.error, found.error, () => found.error && el("div", { class: "callout tone-bad" }, el("p", {}, found.error)));
+    keep(
+      this.error,
+      found.error,
+      () => found.error && el("div", { class: "callout tone-bad" }, el("p", {}, found.error)),
+    );
     this.steps.show(found.steps);
     this.tables.show(found.details);
   }

@@ -24,7 +24,7 @@ export class OperationsPage {
     this.loading = el("p", { class: "loading", role: "status" }, "Loading …");
     this.unread = el("div", { class: "callouts" });
     this.table = operationTable();
-    const remark = "Moves between clusters, step by step, each with its proof; and the question whether both are equal.";
+    const remark = "Moves between clusters, step by step, each with its proof; and comparisons of both sides.";
     this.element = el(
       "div",
       { class: "stack page" },
