@@ -104,7 +104,7 @@ def test_run_with_a_wrong_password_says_so_without_it(guarded: Guarded) -> None:
 
 
 @pytest.mark.parametrize("output", ["table", "json", "yaml"])
-@pytest.mark.parametrize("command", ["plan", "check", "status", "lag"])
+@pytest.mark.parametrize("command", ["plan", "check", "status", "lag", "verify"])
 def test_no_command_lets_a_password_out(
     guarded: Guarded, command: str, output: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,7 +117,7 @@ def test_no_command_lets_a_password_out(
 
 
 @pytest.mark.parametrize("output", ["table", "json"])
-@pytest.mark.parametrize("command", ["plan", "check", "status", "lag"])
+@pytest.mark.parametrize("command", ["plan", "check", "status", "lag", "verify"])
 def test_no_command_lets_a_wrong_password_out(
     guarded: Guarded, command: str, output: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,7 +83,7 @@ def test_a_drill_runs_only_hooks_that_name_it(load_text: Loader) -> None:
         return [name for name in ("switchover", "failover", "failback", "drill") if hook.concerns(name, "a->b")]
 
     assert concerned(DNS) == ["switchover", "failover", "failback"]
-    assert concerned(f"{DNS}hooks.dns.operations = drill\n") == ["drill"]
+    assert concerned(f"{DNS}hooks.dns.operations = drill\nhooks.dns.when = after loss\n") == ["drill"]
 
 
 def test_a_hook_may_be_for_some_flows_only(load_text: Loader) -> None:
@@ -110,10 +110,14 @@ def test_a_hook_may_be_for_some_flows_only(load_text: Loader) -> None:
         (f"{DNS}hooks.dns.when = after groups,", "hooks.dns.when: is not a list of"),
         (
             f"{DNS}hooks.dns.when = after Groups!",
-            "hooks.dns.when: no operation has a step Groups! (did you mean groups?)",
+            "hooks.dns.when: there is no step Groups! in switchover, failover, failback (did you mean groups?)",
         ),
-        (f"{DNS}hooks.dns.when = before x", "hooks.dns.when: no operation has a step x (steps are check, close,"),
+        (
+            f"{DNS}hooks.dns.when = before x",
+            "no step x in switchover, failover, failback (steps are check, producers, drain",
+        ),
         (f"{DNS}hooks.dns.operations = fail", "hooks.dns.operations: is not one of the possible values"),
+        (f"{DNS}hooks.dns.operations = drill", "hooks.dns.when: there is no step groups in drill (steps are prepare,"),
         (f"{DNS}hooks.dns.flows = a->c", "hooks.dns.flows: a->c is not a flow (write A->B; clusters are a, b)"),
         (f"{DNS}hooks.dns.flows = a->a", "hooks.dns.flows: a->a is not a flow"),
         (f"{DNS}hooks.dns.flows = a", "hooks.dns.flows: a is not a flow"),

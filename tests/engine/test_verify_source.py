@@ -58,6 +58,6 @@ def test_a_failure_inside_spark_is_told_in_one_line(
     plan = plan_verification(mirror.moving.flow)
     [planned] = plan.partitions
     lost = replace(planned, target=TopicPartition("nowhere", 0))
-    with pytest.raises(EngineFailed, match="BrokerRefused.* nowhere") as failure:
+    with pytest.raises(EngineFailed, match=r"BrokerRefused.* nowhere") as failure:
         session.verify(replace(plan, partitions=[lost]))
     assert "\n" not in str(failure.value)

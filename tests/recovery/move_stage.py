@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +18,13 @@ from heliograph.kafka.groups import Committed, Groups, Offsets
 from heliograph.kafka.network import opened
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
+from heliograph.recovery.books import read_books
+from heliograph.recovery.last_commits import last_places
 from heliograph.recovery.switchover import MoveOptions
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import admin_of, await_growth, write_settings
+from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
 PARTITIONS = 3
@@ -114,6 +119,28 @@ class MoveStage:
         """What the groups have committed on a cluster."""
         with Groups(access(cluster)) as groups:
             return dict(groups.committed(self.groups))
+
+    def await_seen(self) -> None:
+        """Wait until the mirror has seen what groups have committed: a failover would set them by that."""
+        wanted = {
+            (group, where.partition): item.offset
+            for group, offsets in self.committed(self.source).items()
+            for where, item in offsets.items()
+        }
+
+        def is_seen() -> bool:
+            found = last_places(read_books(self.flow))
+            return wanted == {(item.group, item.source.partition): item.source_offset for item in found}
+
+        wait_until(is_seen, "checkpoints of all groups", 30, 0.5)
+
+    def run_killed_after(self, step: str, operation: str, *options: str) -> None:
+        """Run a command of which nothing is left after that step."""
+        file = self.file.with_name("killed.properties")
+        hook = f"hooks = end\nhooks.end.when = after {step}\nhooks.end.command = kill -9 $PPID\n"
+        file.write_text(self.file.read_text() + hook)
+        command = [sys.executable, "-m", "heliograph", operation, str(file), "--flow", self.flow.name, "--yes"]
+        assert subprocess.run([*command, *options], check=False).returncode == -9
 
     def rests(self, cluster: EmbeddedCluster, topics: Sequence[str]) -> dict[tuple[str, int], list[bytes]]:
         """What each group would still read on a cluster, by partition."""

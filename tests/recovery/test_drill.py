@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from heliograph.recovery.drill_names import DrillNames
 from heliograph.recovery.drill_scene import Rehearsal
 from heliograph.recovery.drill_story import DrillOptions
 from heliograph.recovery.operation import StepState
-from tests.checker.stock_reader import Seen, read_committed
 from tests.recovery.drill_witness import Case, Witness
 from tests.recovery.handmade_mirror import in_batches, some_records
 from tests.zoo import raw
@@ -45,18 +43,23 @@ class Bystander:
             with Groups(_access(cluster)) as groups:
                 groups.commit({self.topic: {TopicPartition(self.topic, 0): Committed(20, "noted")}})
 
-    def see(self) -> list[tuple[list[Seen], Mapping[str, Any], object, set[str], set[str]]]:
-        """Records, commits and settings, and which topics and groups there are at all."""
-        return [self._see(cluster) for cluster in self._clusters]
+    def see(self) -> list[dict[str, Any]]:
+        """On each cluster."""
+        return [self._see(cluster.bootstrap_servers) for cluster in self._clusters]
 
-    def _see(self, cluster: EmbeddedCluster) -> tuple[list[Seen], Mapping[str, Any], object, set[str], set[str]]:
-        servers = cluster.bootstrap_servers
+    def _see(self, servers: str) -> dict[str, Any]:
+        """The bytes of the log, commits and settings, and which topics and groups there are at all.
+
+        Topics of Kafka itself do not count: a cluster gets one with the first transaction that it ever sees.
+        """
         with closing(KafkaAdminClient(bootstrap_servers=servers)) as admin:
-            groups = {item["group_id"] for item in admin.list_groups()}
-            topics = set(admin.list_topics())
-            committed = admin.list_group_offsets([self.topic])
-            described = admin.describe_topics([self.topic])
-        return list(read_committed(servers, TopicPartition(self.topic, 0))), committed, described, topics, groups
+            return {
+                "log": raw.fetch_batches(servers, TopicPartition(self.topic, 0)),
+                "commits": admin.list_group_offsets([self.topic]),
+                "topic": admin.describe_topics([self.topic]),
+                "topics": {name for name in admin.list_topics() if not name.startswith("__")},
+                "groups": {item["group_id"] for item in admin.list_groups()},
+            }
 
 
 def _access(cluster: EmbeddedCluster) -> Access:

@@ -18,9 +18,11 @@ _BACK = TopicPartition("b.orders", 0)
 _LOST_AT = 100_000
 
 
-def _row(target: TopicPartition, source_offset: int, exact: bool = True, waiting: int = 0) -> dict[str, object]:
+def _row(
+    source: TopicPartition, target: TopicPartition, offset: int, exact: bool = True, waiting: int = 0
+) -> dict[str, object]:
     return {
-        "group": "g", "source_topic": "orders", "partition": 0, "source_offset": source_offset,
+        "group": "g", "source_topic": source.topic, "partition": 0, "source_offset": offset,
         "target_topic": target.topic, "target_offset": 0, "exact": exact, "waiting": waiting,
     }  # fmt: skip
 
@@ -50,8 +52,8 @@ def _sound() -> Evidence:
         set_on_target={"g": {_COPY: 103}},
         left_target_at={"g": {_COPY: 108, _HERE: 2}},
         set_on_source={"g": {_HERE: 8, _BACK: 2}},
-        failover_rows=[_row(_COPY, 3)],
-        failback_rows=[_row(_HERE, 108), _row(_BACK, 2)],
+        failover_rows=[_row(_HERE, _COPY, 3)],
+        failback_rows=[_row(_COPY, _HERE, 108), _row(_HERE, _BACK, 2)],
     )
 
 
@@ -79,18 +81,22 @@ def test_without_a_loss_the_rpo_is_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"tail": [8]}, "1 acknowledged records are neither mirrored nor in the saved tail: 9"),
-        ({"tail": [7, 8, 9]}, "1 records are in the saved tail although they were mirrored: 7"),
-        ({"tail": [8, 9, 9]}, "1 records are in the saved tail more than once: 9"),
-        ({"acked_meanwhile": frozenset({13})}, "1 records that the target took during the outage did not come back"),
-        ({"set_on_target": {"g": {_COPY: 105}}}, "g skipped 1 records at the failover"),
-        ({"set_on_target": {"g": {_COPY: 102}}}, "g read 1 records more again after the failover than its report said"),
+        ({"tail": [8]}, "acknowledged, but neither mirrored nor in the saved tail: 1 record, such as 9"),
+        ({"tail": [7, 8, 9]}, "in the saved tail although mirrored: 1 record, such as 7"),
+        ({"tail": [8, 9, 9]}, "in the saved tail more than once: 1 record, such as 9"),
+        (
+            {"acked_meanwhile": frozenset({13})},
+            "acknowledged by the target during the outage, but not on the source afterwards: 1 record",
+        ),
+        ({"set_on_target": {"g": {_COPY: 105}}}, "g skipped 1 record at the failover"),
+        ({"set_on_target": {"g": {_COPY: 102}}}, "g read 1 record more again after the failover than its report said"),
         ({"set_on_target": {}}, "g read 3 records more again after the failover than its report said"),
-        ({"set_on_source": {"g": {_HERE: 9, _BACK: 2}}}, "g skipped 1 records at the failback"),
-        ({"set_on_source": {"g": {_HERE: 8, _BACK: 3}}}, "g skipped 1 records at the failback"),
+        ({"set_on_source": {"g": {_HERE: 9, _BACK: 2}}}, "g skipped 1 record at the failback"),
+        ({"set_on_source": {"g": {_HERE: 8, _BACK: 3}}}, "g skipped 1 record at the failback"),
+        ({"set_on_target": {"g": {_COPY: 104}}}, "g was said to be exact after the failover, and is 1 record off"),
         (
             {"set_on_source": {"g": {_HERE: 7, _BACK: 2}}},
-            "g read 1 records more again after the failback than its report said",
+            "g read 1 record more again after the failback than its report said",
         ),
     ],
 )
@@ -101,15 +107,15 @@ def test_each_fault_is_found(change: dict[str, object], fault: str) -> None:
 
 def test_records_that_are_mirrored_twice_are_found() -> None:
     twice = _content(copy=[*((100 + number, number) for number in range(8)), (108, 7)])
-    assert "1 records were mirrored more than once: 7" in _account(mirrored=twice).faults
+    assert "mirrored more than once: 1 record, such as 7" in _account(mirrored=twice).faults
 
 
 def test_a_place_that_is_not_exact_may_repeat_what_was_said() -> None:
-    told = [_row(_COPY, 3, exact=False, waiting=8)]
+    told = [_row(_HERE, _COPY, 3, exact=False, waiting=8)]
     assert _account(failover_rows=told, set_on_target={"g": {_COPY: 100}}).faults == []
 
 
 def test_what_is_skipped_in_one_partition_is_not_made_up_for_by_another() -> None:
     """A group that reads something again elsewhere has still skipped."""
-    account = _account(set_on_source={"g": {_HERE: 9, _BACK: 0}}, failback_rows=[_row(_BACK, 0, False, 3)])
-    assert account.faults == ["g skipped 1 records at the failback"]
+    account = _account(set_on_source={"g": {_HERE: 9, _BACK: 0}}, failback_rows=[_row(_HERE, _BACK, 0, False, 3)])
+    assert account.faults == ["g skipped 1 record at the failback"]

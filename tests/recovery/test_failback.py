@@ -9,15 +9,23 @@ from pathlib import Path
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka.topics import NewTopic
 from heliograph.recovery.failback import TailOptions, failback
 from heliograph.recovery.failover import failover
 from heliograph.recovery.flow_gate import FlowGate
+from heliograph.recovery.producer_fence import FenceWay
+from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
+from tests.chaos.stage import admin_of
 from tests.recovery.move_stage import PARTITIONS, QUICK, SAME_NAMES, MoveStage, values
 from tests.recovery.steady_reader import SteadyReader
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
+STEPS = (
+    "check", "close", "tail", "reopen", "mirror", "producers", "drain", "consumers", "groups", "verify", "release",
+    "open",
+)  # fmt: skip
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 
@@ -28,23 +36,6 @@ def _all(cluster: EmbeddedCluster, topic: str) -> Counter[bytes]:
 def _write(cluster: EmbeddedCluster, topic: str, at_least: int = 300) -> None:
     with Load(cluster.bootstrap_servers, topic, PARTITIONS, 600, fresh_name("late")) as load:
         wait_until(lambda: load.acknowledged >= at_least, "records")
-
-
-def _await_checkpoints(stage: MoveStage) -> None:
-    """The mirror has seen what groups have committed, and failover would set them there."""
-
-    def are_seen() -> bool:
-        step = failover(stage.config, stage.flow)._steps[-1]
-        step.outlook()
-        seen = {(row["group"], row["partition"]): row["source_offset"] for row in step.details()["groups"]}
-        wanted = {
-            (group, where.partition): item.offset
-            for group, offsets in stage.committed(stage.source).items()
-            for where, item in offsets.items()
-        }
-        return seen == wanted
-
-    wait_until(are_seen, "checkpoints of all groups", 30, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +53,7 @@ def test_there_and_back_again(
             stage.await_growth()
             stage.commit_somewhere()
         wait_until(lambda: _all(backup, stage.copy) == _all(primary, stage.topic), "all records", 30, 0.5)
-        _await_checkpoints(stage)
+        stage.await_seen()
         before = stage.rests(primary, [stage.topic])
 
         there = failover(stage.config, stage.flow)
@@ -106,7 +97,7 @@ def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
             stage.commit_somewhere()
         wait_until(lambda: _all(backup, stage.copy) == _all(primary, stage.topic), "all records", 30, 0.5)
         mirrored = _all(primary, stage.topic)
-        _await_checkpoints(stage)
+        stage.await_seen()
         failover(stage.config, stage.flow).run()
         _write(primary, stage.topic)  # nobody saw these before A was lost
         lost = _all(primary, stage.topic) - mirrored
@@ -134,9 +125,44 @@ def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
         wait_until(lambda: _all(backup, stage.topic) == mirrored + lost + new, "the tail on B", 60, 0.5)
 
 
-def _create(cluster: EmbeddedCluster, topic: str) -> None:
-    from heliograph.kafka.topics import NewTopic
-    from tests.chaos.stage import admin_of
+@short_and_long("steps", ("mirror", "groups"), STEPS)
+def test_a_run_that_is_killed_after_a_step_is_finished_by_the_next(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, steps: tuple[str, ...]
+) -> None:
+    stage = MoveStage(primary, backup, tmp_path, SAME_NAMES, both_ways=True)
+    with stage.mirror():
+        with stage.load():
+            stage.await_growth()
+            stage.commit_somewhere()
+        for step in steps:
+            wait_until(lambda: _all(backup, stage.copy) == _all(primary, stage.topic), "all records", 60, 0.5)
+            stage.await_seen()
+            failover(stage.config, stage.flow).run()
+            _write(backup, stage.topic)
+            everything = _all(backup, stage.topic)
+            rests = _unordered(stage.rests(backup, [stage.copy]))
+            stage.run_killed_after(
+                step, "failback", "--quiet", "0.5", "--fence", "topic", "--tail", str(tmp_path / "t")
+            )
 
+            again = failback(
+                stage.config, stage.flow, replace(QUICK, fence=FenceWay.TOPIC), TailOptions(tmp_path / "t")
+            )
+
+            assert again.run().is_done
+            assert _all(primary, stage.topic) == _all(backup, stage.topic) == everything
+            assert _unordered(stage.rests(primary, [stage.topic])) == rests
+            assert not (tmp_path / "t").exists()
+            assert not FlowGate(stage.flow).is_closed
+            for cluster in (primary, backup):
+                _write(cluster, stage.topic, 50)
+
+
+def _unordered(rests: Mapping[tuple[str, int], list[bytes]]) -> dict[tuple[str, int], Counter[bytes]]:
+    """Where both sides are written to, each has its own order."""
+    return {key: Counter(rest) for key, rest in rests.items()}
+
+
+def _create(cluster: EmbeddedCluster, topic: str) -> None:
     with admin_of(cluster) as admin:
         admin.create_topics([NewTopic(topic, PARTITIONS, 1)])

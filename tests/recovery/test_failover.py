@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -42,12 +40,12 @@ def test_a_source_that_dies_under_load(
         with stage.load(2000):
             stage.await_growth()
             stage.commit_somewhere()
-            _await_seen(stage)
+            stage.await_seen()
             before = {key: Counter(rest) for key, rest in stage.rests(doomed, [stage.topic]).items()}
             committed = stage.committed(doomed)
             doomed.brokers[0].process.kill()
         for step in steps:  # whoever runs it is killed, and it is run again
-            _run_killed_after(step, stage)
+            stage.run_killed_after(step, "failover")
         began = time.monotonic()
         operation = failover(stage.config, stage.flow)
         assert operation.run().is_done
@@ -89,29 +87,6 @@ def _later(before: dict[tuple[str, int], Counter[bytes]], arrived: Counter[bytes
     return arrived - known
 
 
-def _await_seen(stage: MoveStage) -> None:
-    wanted = {
-        (group, where.partition): item.offset
-        for group, offsets in stage.committed(stage.source).items()
-        for where, item in offsets.items()
-    }
-
-    def is_seen() -> bool:
-        step = failover(stage.config, stage.flow)._steps[-1]
-        step.outlook()
-        return wanted == {(row["group"], row["partition"]): row["source_offset"] for row in step.details()["groups"]}
-
-    wait_until(is_seen, "checkpoints of all groups", 30, 0.5)
-
-
-def _run_killed_after(step: str, stage: MoveStage) -> None:
-    file = stage.file.with_name("killed.properties")
-    hook = f"hooks = end\nhooks.end.when = after {step}\nhooks.end.command = kill -9 $PPID\n"
-    file.write_text(stage.file.read_text() + hook)
-    command = [sys.executable, "-m", "heliograph", "failover", str(file), "--flow", stage.flow.name, "--yes"]
-    assert subprocess.run(command, check=False).returncode == -9
-
-
 def test_a_group_that_lives_on_the_target_is_left_alone_and_named(
     primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
 ) -> None:
@@ -120,7 +95,7 @@ def test_a_group_that_lives_on_the_target_is_left_alone_and_named(
         with stage.load():
             stage.await_growth()
             stage.commit_somewhere()
-        _await_seen(stage)
+        stage.await_seen()
         alive = stage.groups[3]
         consumer = KafkaConsumer(
             stage.copy, bootstrap_servers=backup.bootstrap_servers, group_id=alive, auto_offset_reset="earliest",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
-import pkgutil
 import signal
 import socket
 import threading
@@ -15,16 +13,21 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
-from heliograph import recovery
 from heliograph.config.hook import STEPS
 from heliograph.config.mirror_config import MirrorConfig, load
+from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import HookFailed
+from heliograph.recovery.drill_story import DrillStory
+from heliograph.recovery.failback import TailOptions, failback
+from heliograph.recovery.failover import failover
 from heliograph.recovery.hooks import HookOutcome, Hooks
-from heliograph.recovery.step import Step
+from heliograph.recovery.switchover import MoveOptions, switchover
 from tests.waiting import is_gone, wait_until
+from tests.zoo.topics import fresh_name
 
 BASE = """\
 clusters = a, b
@@ -107,8 +110,9 @@ def test_a_command_is_told_what_it_is_about(hooks_of: MakeHooks, tmp_path: Path)
 
 
 def test_a_drill_says_that_it_is_one(hooks_of: MakeHooks) -> None:
-    hooks = hooks_of(one("command = echo $HELIOGRAPH_OPERATION $HELIOGRAPH_DRY_RUN", operations="drill"), "drill")
-    assert ran(hooks).output == "drill true"
+    command = "command = echo $HELIOGRAPH_OPERATION $HELIOGRAPH_DRY_RUN"
+    hooks = hooks_of(one(command, "after loss", operations="drill"), "drill")
+    assert ran(hooks, step="loss").output == "drill true"
 
 
 def test_the_users_own_environment_is_there_and_no_secret_of_the_file(
@@ -193,18 +197,28 @@ def test_what_would_run_is_told_and_not_run(hooks_of: MakeHooks, tmp_path: Path)
     assert not (tmp_path / "was-here").exists()
 
 
-def test_every_step_can_have_hooks() -> None:
-    """The file is checked against these names without knowing the steps themselves."""
-    for module in pkgutil.iter_modules(recovery.__path__):
-        importlib.import_module(f"heliograph.recovery.{module.name}")
-    found: set[str] = set()
-    kinds: list[type[Step]] = [Step]
-    while kinds:
-        kind = kinds.pop()
-        kinds += kind.__subclasses__()
-        if kind.__module__.startswith("heliograph.") and isinstance(name := vars(kind).get("name"), str):
-            found.add(name)
-    assert found == set(STEPS), "change STEPS in config/hook.py"
+@pytest.mark.kafka
+def test_every_step_can_have_hooks(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> None:
+    """The file is checked against a list of names, which must be those of the steps."""
+    one, two = fresh_name("steps-a"), fresh_name("steps-b")
+    file = tmp_path / "mm2.properties"
+    servers = (
+        f"{one}.bootstrap.servers={primary.bootstrap_servers}\n{two}.bootstrap.servers={backup.bootstrap_servers}\n"
+    )
+    file.write_text(f"clusters={one},{two}\n{servers}{one}->{two}.enabled=true\ntopics=none\n")
+    config = load(file, {})
+    flow = config.flow(f"{one}->{two}")
+    assert flow is not None
+    operations = [
+        switchover(config, flow, MoveOptions()),
+        failover(config, flow),
+        failback(config, flow, MoveOptions(), TailOptions(tmp_path / "tail")),
+    ]
+    for operation in operations:
+        operation._close()
+    steps = {operation.report.operation: [step.name for step in operation.report.steps] for operation in operations}
+    steps["drill"] = list(DrillStory.steps(MagicMock()))
+    assert steps == {operation: list(names) for operation, names in STEPS.items()}, "change STEPS in config/hook.py"
 
 
 @pytest.mark.parametrize(
@@ -220,14 +234,14 @@ def test_a_timeout_ends_the_command_with_all_that_it_has_started(hooks_of: MakeH
     stubborn = "trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done"
     (tmp_path / "stubborn.sh").write_text(stubborn)
     command = "command = echo before; (sh ./stubborn.sh >/dev/null 2>&1 &) ; sleep 60; echo after"
-    hooks = hooks_of(one(command, timeout_seconds="0.5"))
+    hooks = hooks_of(one(command, timeout_seconds="2"))
     began = time.monotonic()
     with pytest.raises(HookFailed) as raised:
         hooks.run("after", "groups", {})
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     (outcome,) = raised.value.outcomes
     assert (outcome.code, outcome.output) == (None, "before")
-    assert outcome.reason == "was ended after 0.5 s, with all that it had started"
+    assert outcome.reason == "was ended after 2 s, with all that it had started"
     grandchild = int((tmp_path / "pid").read_text())
     wait_until(lambda: is_gone(grandchild), "the end of the grandchild", 5)
 
@@ -235,7 +249,7 @@ def test_a_timeout_ends_the_command_with_all_that_it_has_started(hooks_of: MakeH
 def test_a_command_has_a_moment_to_end_by_itself(hooks_of: MakeHooks, tmp_path: Path) -> None:
     command = "command = trap 'echo cleaned > done; exit 1' TERM; while :; do sleep 0.05; done"
     with pytest.raises(HookFailed):
-        hooks_of(one(command, timeout_seconds="0.3")).run("after", "groups", {})
+        hooks_of(one(command, timeout_seconds="1")).run("after", "groups", {})
     assert (tmp_path / "done").read_text() == "cleaned\n"
 
 
@@ -259,7 +273,7 @@ def test_what_stays_in_the_background_holds_nobody_up(hooks_of: MakeHooks, tmp_p
     began = time.monotonic()
     outcome = ran(hooks_of(one("command = echo done; sleep 30 & echo $! > pid")))
     assert (outcome.ok, outcome.output) == (True, "done")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     child = int((tmp_path / "pid").read_text())
     assert not is_gone(child)
     os.kill(child, signal.SIGKILL)
@@ -478,7 +492,7 @@ def test_a_webhook_that_drips_its_answer_has_an_end(hooks_of: MakeHooks) -> None
         began = time.monotonic()
         with pytest.raises(HookFailed, match=r"did not answer within 0\.5 s"):
             hooks_of(one(f"url = {url}/", timeout_seconds="0.5")).run("after", "groups", {})
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
         is_over.set()
 
 

@@ -381,7 +381,7 @@ def test_who_may_only_look_at_rules_is_told_before_anything_is_closed(
         client.create_acls([ACL("User:writer", "*", ACLOperation.DESCRIBE, ACLPermissionType.ALLOW, cluster)])
     with Admin(writer_access) as powerless:
         wait_until(lambda: Operation.Describe in powerless.cluster_rights(), "the right to see rules", 10)
-        with pytest.raises(FenceFailed, match="^guarded: User:writer lacks Alter on the cluster$"):
+        with pytest.raises(FenceFailed, match=r"^guarded: User:writer lacks Alter on the cluster$"):
             ProducerFence(powerless, FenceWay.ACL).plan([topic])
 
 

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -130,12 +127,7 @@ def test_nothing_is_lost_or_repeated_under_load(stage: MoveStage, rounds: int) -
 def test_a_run_that_is_killed_after_a_step_is_finished_by_the_next(stage: MoveStage, steps: tuple[str, ...]) -> None:
     for step in steps:
         stage.commit_somewhere(seed=len(step))
-        file = stage.file.with_name("killed.properties")
-        hook = f"hooks = end\nhooks.end.when = after {step}\nhooks.end.command = kill -9 $PPID\n"
-        file.write_text(stage.file.read_text() + hook)
-        command = [sys.executable, "-m", "heliograph", "switchover", str(file), "--flow", stage.flow.name, "--yes"]
-        quick = ["--quiet", "0.5", "--fence", "topic", "--verify", "60"]
-        assert subprocess.run([*command, *quick], check=False, env=dict(os.environ)).returncode == -9
+        stage.run_killed_after(step, "switchover", "--quiet", "0.5", "--fence", "topic", "--verify", "60")
 
         again = switchover(stage.config, stage.flow, replace(QUICK, fence=FenceWay.TOPIC)).run()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -10,23 +11,17 @@ from typing import Final, TypeAlias
 from heliograph.config.secret import Secret
 
 ANY_STEP: Final = "*"
-OPERATIONS: Final = ("switchover", "failover", "failback", "drill")
+STEPS: Final[Mapping[str, tuple[str, ...]]] = {  # of each operation, in their order
+    "switchover": ("check", "producers", "drain", "consumers", "groups", "verify", "close"),
+    "failover": ("check", "close", "survey", "groups"),
+    "failback": (
+        *("check", "close", "tail", "reopen", "mirror", "producers", "drain", "consumers", "groups", "verify"),
+        *("release", "open"),
+    ),
+    "drill": ("prepare", "mirror", "load", "loss", "failover", "outage", "return", "verify", "failback", "home"),
+}
+OPERATIONS: Final = tuple(STEPS)
 DEFAULT_OPERATIONS: Final = OPERATIONS[:-1]  # a rehearsal must ask for what touches the rest of the world
-STEPS: Final = (  # of all operations
-    "check",
-    "close",
-    "consumers",
-    "drain",
-    "groups",
-    "mirror",
-    "open",
-    "producers",
-    "release",
-    "reopen",
-    "survey",
-    "tail",
-    "verify",
-)
 
 
 class When(Enum):

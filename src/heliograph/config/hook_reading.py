@@ -112,10 +112,12 @@ class HookReader:
         except ValueError as error:
             self._report(Severity.ERROR, key, str(error), _MOMENTS)
             return ()
-        for step in [moment.step for moment in moments if moment.step not in (ANY_STEP, *STEPS)]:
-            close = difflib.get_close_matches(step, STEPS, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"steps are {', '.join(STEPS)}"
-            self._report(Severity.ERROR, key, f"no operation has a step {step}", hint)
+        operations = [name for name in self._list(name, "operations") if name in STEPS]
+        known = list(dict.fromkeys(step for operation in operations for step in STEPS[operation]))
+        for step in [moment.step for moment in moments if moment.step not in (ANY_STEP, *known)]:
+            close = difflib.get_close_matches(step, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"steps are {', '.join(known)}"
+            self._report(Severity.ERROR, key, f"there is no step {step} in {', '.join(operations)}", hint)
         return moments
 
     def _flows(self, name: str) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ class OperationRun:
         self._is_told_to_stop.set()
 
     def _changed(self, report: OperationReport) -> None:
-        # A step that has not said anything yet is not inside its own work: it could not be told apart from its hooks.
+        # Only within a step's own work, which has said something: there errors are expected, and things put back.
         is_inside = any(step.state is StepState.RUNNING and step.text for step in report.steps)
         if is_inside and self._is_told_to_stop.is_set():
             raise OperationFailed("interrupted")

@@ -11,6 +11,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.recovery.books import read_books
 from heliograph.recovery.draining import behind
 from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.wording import counted
 from heliograph.sync.preflight import examine
 
 
@@ -48,7 +49,7 @@ class CheckFlow(_Check):
         if status.health is Health.NEVER_RAN and self._must_have_run:
             problems.append(f"{self._flow.name} has never run")
         problems += [f"{where} is set aside: {reason}" for where, reason in sorted(found.set_aside.items())]
-        clusters = ", ".join(f"{item.alias} ({item.brokers} brokers)" for item in report.clusters)
+        clusters = ", ".join(f"{item.alias} ({counted(item.brokers, 'broker')})" for item in report.clusters)
         return Outlook(f"{clusters} answer; {self._flow.name}: {status.health.value}, {found}", tuple(problems))
 
 
@@ -68,5 +69,6 @@ class CheckTarget(_Check):
             topics = admin.topics({where.topic for where in books.targets.values()})
         lost = sorted({str(where) for where in books.targets.values() if where.topic not in topics})
         problems = tuple(f"{where} has gone from {self._flow.target.alias}" for where in lost)
-        text = f"{self._flow.target.alias} answers ({brokers} brokers) and has {len(books.targets)} mirrored partitions"
+        alias, partitions = self._flow.target.alias, counted(len(books.targets), "mirrored partition")
+        text = f"{alias} answers ({counted(brokers, 'broker')}) and has {partitions}"
         return Outlook(text, problems)

@@ -13,6 +13,7 @@ from heliograph.model import TopicPartition
 from heliograph.recovery.books import is_carried
 from heliograph.recovery.mirroring import Mirroring
 from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.wording import counted
 
 _LOOK_SECONDS = 0.5
 _NEARLY = 1000  # records behind; the rest takes no time
@@ -27,7 +28,9 @@ class Behind:
     set_aside: Mapping[TopicPartition, str]
 
     def __str__(self) -> str:
-        return f"{self.records:,} records of {self.partitions} partitions to come"
+        if not self.records:
+            return "nothing is behind"
+        return f"{counted(self.records, 'record')} of {counted(self.partitions, 'partition')} to come"
 
 
 def behind(flow: FlowConfig, status: FlowStatus | None = None) -> Behind:
@@ -91,7 +94,8 @@ class CatchUp(Drain):
         return _NEARLY
 
     def _proof(self, found: Behind) -> str:
-        return f"{self._flow.target.alias} is level with {self._flow.source.alias} but for {found.records:,} records"
+        rest = f" but for {counted(found.records, 'record')}" if found.records else ""
+        return f"{self._flow.target.alias} is level with {self._flow.source.alias}{rest}"
 
 
 def _check(found: Behind) -> None:

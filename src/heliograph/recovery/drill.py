@@ -105,7 +105,7 @@ def _new_report(scene: Scene, options: DrillOptions) -> DrillReport:
         scene.kind,
         f"{names.source}->{names.target}",
         who(),
-        str(scene.digest_of),
+        scene.file_name,
         digest(scene.digest_of),
         [],
         settings={

@@ -6,14 +6,15 @@ Nothing of this trusts the operations: it goes by what the clusters hold, and co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heliograph.model import TopicPartition
 from heliograph.recovery.drill_content import Content, Found
 from heliograph.recovery.drill_groups import CanaryGroup, Offsets
 from heliograph.recovery.drill_load import Acked
+from heliograph.recovery.wording import counted
 
 _NOWHERE: Offsets = {}
 _SHOWN = 3
@@ -49,6 +50,7 @@ class Reading:
     again: int
     told: int  # how many it would read again at most, by the operation's own report
     beyond: int  # how many more than that, over all partitions
+    misplaced: int = 0  # records on the wrong side of places that were said to be exact
 
 
 @dataclass(frozen=True)
@@ -95,34 +97,41 @@ def draw_up(evidence: Evidence) -> Account:
 def _record_faults(evidence: Evidence) -> Iterator[str]:
     mirrored, tail, at_home = evidence.mirrored.numbers, set(evidence.tail), evidence.on_source.numbers
     checks = (
-        (evidence.acked.keys() - mirrored - tail, "acknowledged records are neither mirrored nor in the saved tail"),
-        (evidence.acked.keys() - at_home, "acknowledged records have gone from the source"),
-        (tail & mirrored, "records are in the saved tail although they were mirrored"),
-        (_repeated(evidence.tail), "records are in the saved tail more than once"),
-        (evidence.mirrored.repeated(), "records were mirrored more than once"),
-        (evidence.acked_meanwhile - at_home, "records that the target took during the outage did not come back"),
-        (evidence.on_source.repeated(), "records are on the source more than once"),
+        (evidence.acked.keys() - mirrored - tail, "acknowledged, but neither mirrored nor in the saved tail"),
+        (evidence.acked.keys() - at_home, "acknowledged, but gone from the source"),
+        (tail & mirrored, "in the saved tail although mirrored"),
+        (_repeated(evidence.tail), "in the saved tail more than once"),
+        (evidence.mirrored.repeated(), "mirrored more than once"),
+        (
+            evidence.acked_meanwhile - at_home,
+            "acknowledged by the target during the outage, but not on the source afterwards",
+        ),
+        (evidence.on_source.repeated(), "on the source more than once"),
     )
     for numbers, text in checks:
         if numbers:
-            yield f"{len(numbers):,} {text}: {_some(numbers)}"
+            yield f"{text}: {_some(numbers)}"
 
 
 def _repeated(numbers: Sequence[int]) -> list[int]:
     return [number for number, count in Counter(numbers).items() if count > 1]
 
 
-def _some(numbers: object) -> str:
-    ordered = sorted(numbers)  # type: ignore[call-overload]
-    return ", ".join(map(str, ordered[:_SHOWN])) + (" …" if len(ordered) > _SHOWN else "")
+def _some(numbers: Collection[int]) -> str:
+    return f"{counted(len(numbers), 'record')}, such as {', '.join(map(str, sorted(numbers)[:_SHOWN]))}"
 
 
 def _group_faults(item: GroupAccount) -> Iterator[str]:
     for move, reading in (("failover", item.failover), ("failback", item.failback)):
+        skipped, beyond, misplaced = (
+            counted(number, "record") for number in (reading.skipped, reading.beyond, reading.misplaced)
+        )
         if reading.skipped:
-            yield f"{item.group} skipped {reading.skipped:,} records at the {move}"
+            yield f"{item.group} skipped {skipped} at the {move}"
         if reading.beyond:
-            yield f"{item.group} read {reading.beyond:,} records more again after the {move} than its report said"
+            yield f"{item.group} read {beyond} more again after the {move} than its report said"
+        if reading.misplaced:
+            yield f"{item.group} was said to be exact after the {move}, and is {misplaced} off"
 
 
 def _group(evidence: Evidence, group: CanaryGroup) -> GroupAccount:
@@ -139,7 +148,8 @@ def _after_failover(evidence: Evidence, group: CanaryGroup, before: set[int]) ->
     places = evidence.set_on_target.get(group.name, _NOWHERE)
     told = _told_by_failover(evidence, group)
     skipped = evidence.mirrored.numbers - before - evidence.mirrored.since(places)
-    return _reading(evidence.mirrored, places, before, told, len(skipped))
+    misplaced = _misplaced(evidence.failover_rows, group, evidence.on_source, evidence.mirrored, places)
+    return replace(_reading(evidence.mirrored, places, before, told, len(skipped)), misplaced=misplaced)
 
 
 def _after_failback(evidence: Evidence, group: CanaryGroup, before: set[int]) -> Reading:
@@ -153,7 +163,22 @@ def _after_failback(evidence: Evidence, group: CanaryGroup, before: set[int]) ->
         if row["group"] == group.name
     }
     skipped = evidence.on_source.numbers - before - read_there - evidence.on_source.since(places)
-    return _reading(evidence.on_source, places, passed, told, len(skipped))
+    misplaced = _misplaced(evidence.failback_rows, group, evidence.on_target, evidence.on_source, places)
+    return replace(_reading(evidence.on_source, places, passed, told, len(skipped)), misplaced=misplaced)
+
+
+def _misplaced(rows: Rows, group: CanaryGroup, left: Content, entered: Content, places: Offsets) -> int:
+    """Behind an exact place there is all that the other cluster did not have before its offset, and nothing else."""
+    count = 0
+    for row in rows:
+        source = TopicPartition(row["source_topic"], row["partition"])
+        target = TopicPartition(row["target_topic"], row["partition"])
+        if row["group"] == group.name and row["exact"]:
+            there = entered.partitions.get(target, ())
+            passed = {item.number for item in left.partitions.get(source, ()) if item.offset < row["source_offset"]}
+            rest = {item.number for item in there if item.offset >= places.get(target, 0)}
+            count += len(({item.number for item in there} - passed) ^ rest)
+    return count
 
 
 def _told_by_failover(evidence: Evidence, group: CanaryGroup) -> Offsets:

@@ -25,6 +25,7 @@ class CanaryGroup:
     name: str
     share: float
     read_to: Offsets = field(default_factory=dict)  # before the loss; read first, committed then
+    is_resting: bool = False  # has stopped: its last commit is known wherever commits are
 
     def advance(self, ends: Mapping[TopicPartition, int], chance: random.Random) -> None:
         """Read a little further, in each partition another bit."""
@@ -51,6 +52,11 @@ class CanaryGroups:
         """Begin."""
         self._thread.start()
 
+    def rest(self) -> None:
+        """Let every second group stop, as some always have."""
+        for group in self.groups[::2]:
+            group.is_resting = True
+
     def stop(self) -> None:
         """No more commits after this."""
         self._stopping.set()
@@ -69,7 +75,8 @@ class CanaryGroups:
     def _round(self, groups: Groups, admin: Admin) -> None:
         """At first all groups, later some, each with what it has read till then."""
         ends = admin.end_offsets(self._partitions)
-        moving = [group for group in self.groups if not group.read_to or self._chance.random() < 0.5]
+        awake = [group for group in self.groups if not group.is_resting]
+        moving = [group for group in awake if not group.read_to or self._chance.random() < 0.5]
         for group in moving:
             group.advance(ends, self._chance)
         commit(groups, {group.name: group.read_to for group in moving})

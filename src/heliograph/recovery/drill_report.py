@@ -22,6 +22,7 @@ from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.recovery.drill_account import Account
 from heliograph.recovery.operation import OperationReport, StepReport, StepState
+from heliograph.recovery.wording import counted
 
 RTO_LIMIT_SECONDS = 30.0
 
@@ -153,7 +154,8 @@ def _release(cluster: ClusterConfig) -> str:
     """As the brokers tell; a newer one than is known shows as the newest that is."""
     try:
         with Admin(access_for(cluster, "admin")) as admin:
-            return f"{', '.join(admin.versions())} ({admin.broker_count()} brokers, cluster id {admin.cluster_id()})"
+            brokers = counted(admin.broker_count(), "broker")
+            return f"{', '.join(admin.versions())} ({brokers}, cluster id {admin.cluster_id()})"
     except ClusterError as error:
         return f"not known: {error}"
 

@@ -46,7 +46,8 @@ class Scene(ABC):
     kind: str
     drill: DrillConfig
     folder: Path  # for the drill's files; gone after it
-    digest_of: Path  # the file that the report names
+    digest_of: Path
+    file_name: str  # of that, as the report shows it
 
     @property
     @abstractmethod
@@ -56,6 +57,12 @@ class Scene(ABC):
     @abstractmethod
     def problems(self) -> list[str]:
         """What stands in the way of a drill here."""
+
+    def notes(self) -> Iterator[str]:
+        """What somebody should know who reads the report."""
+        if self.drill.flow.get("emit.checkpoints.enabled") is not True:
+            yield "the file turns checkpoints off: a failover cannot know where groups were"
+        yield "transactional ids of the drill's mirror stay known to the target until they expire there"
 
     @abstractmethod
     def lose(self, mirror: DrillMirror, load: CanaryLoad) -> str:
@@ -79,7 +86,7 @@ class Rehearsal(Scene):
     kind = "rehearsal"
 
     def __init__(self, production: MirrorConfig, names: DrillNames, folder: Path) -> None:
-        self.digest_of = Path(production.file)
+        self.digest_of, self.file_name = Path(production.file), production.file
         self.folder = folder
         self.drill = write_config(rehearsal_entries(self.digest_of, names), names, folder)
         self._production = production
@@ -95,6 +102,19 @@ class Rehearsal(Scene):
             f"{name} would mirror the drill's own topics: add .*\\\\.replica to its topics.exclude"
             for name in carriers(self._production, self.drill)
         ]
+
+    def notes(self) -> Iterator[str]:
+        """Also where the drill is milder than the file."""
+        yield from super().notes()
+        flow = self._production.flow(f"{self.drill.names.source}->{self.drill.names.target}")
+        assert flow is not None
+        seconds = flow.number("emit.checkpoints.interval.seconds")
+        yield (
+            f"the drill writes checkpoints every second, the file asks for every {seconds} s: in an emergency groups "
+            "read again what they have read in that time"
+        )
+        if flow.get("transforms"):
+            yield "the file's transforms are left out of the drill"
 
     def lose(self, mirror: DrillMirror, load: CanaryLoad) -> str:
         """Load and mirror end together, in mid-flight."""
@@ -120,6 +140,7 @@ class ForReal(Scene):
         self.folder = folder
         self.drill = write_config(embedded_entries(file, names, servers), names, folder)
         self.digest_of = file or self.drill.file
+        self.file_name = str(file) if file else "made by the drill"
         self._source = clusters[names.source]
 
     @property
@@ -136,7 +157,7 @@ class ForReal(Scene):
         pids = [broker.process.pid for broker in self._source.nodes]
         for node in self._source.nodes:
             node.process.kill()
-        return f"kill -9 of all {len(pids)} processes of {self._source.alias}: {', '.join(map(str, pids))}"
+        return f"kill -9 of every process of {self._source.alias} ({', '.join(map(str, pids))})"
 
     def bring_back(self) -> str:
         """Start them again, on the same data."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ _LOST_SECONDS = 10.0
 _QUIET_SECONDS = 1.0
 _PATIENCE_SECONDS = 120.0
 _VERIFY_SECONDS = 3600.0
+_SHARE_AT_REST = 0.4  # of the time of the load, some groups no longer read
 _SHARE_DURING_OUTAGE = 0.2  # of the time of the load
 _SHOWN = 3
 
@@ -68,6 +69,7 @@ class DrillStory:
         self.mirror: DrillMirror | None = None
         source = self._flow.source.alias
         self.load = CanaryLoad(self._access(source, "producer"), names.partitions, options.rate)
+        self._loads = [self.load]
         self.groups = CanaryGroups(self._access(source, "admin"), names.groups, names.partitions, self._chance)
         self.evidence = Evidence(groups=self.groups.groups, copies=scene.drill.copies)
 
@@ -93,10 +95,12 @@ class DrillStory:
 
     def stop(self) -> None:
         """End whatever is still at work."""
-        self.load.cut()
+        for load in self._loads:
+            load.cut()
         if self.mirror is not None:
             self.mirror.kill()
-        self.load.stop()
+        for load in self._loads:
+            load.stop()
         self.groups.stop()
 
     def prepare(self, tell: Tell) -> str:
@@ -109,16 +113,10 @@ class DrillStory:
         self._report.versions = versions(
             {names.source: clusters[names.source_alias], names.target: clusters[names.target_alias]}
         )
-        self._report.notes.extend(self._notes())
+        self._report.notes.extend(self._scene.notes())
         self._create_topics(self._flow.source.alias)
         self.load.write_once()
         return f"{', '.join(names.topics)} on {names.source}"
-
-    def _notes(self) -> Iterator[str]:
-        yield "checkpoints of groups are written every second in the drill, whatever the file says"
-        if self._flow.get("emit.checkpoints.enabled") is not True:
-            yield "the file turns checkpoints off: a failover cannot know where groups were"
-        yield "transactional ids of the drill's mirror stay known to the target until they expire there"
 
     def _create_topics(self, alias: str) -> None:
         replicas = self._flow.number("replication.factor")
@@ -151,6 +149,8 @@ class DrillStory:
             for failure in (self.load.failure, self.groups.failure):
                 if failure is not None:
                     raise failure
+            if left < self._options.seconds * _SHARE_AT_REST:
+                self.groups.rest()
             tell(f"{len(self.load.acked):,} records acknowledged, {left:.0f} s to go")
             time.sleep(min(left, _LOOK_SECONDS))
         return f"{len(self.load.acked):,} records acknowledged, {len(self.groups.groups)} groups have committed"
@@ -189,11 +189,15 @@ class DrillStory:
         alias, names = self._flow.target.alias, self._scene.drill.names
         tell("writing to the target")
         self._create_topics(alias)
-        load = CanaryLoad(self._access(alias, "producer"), names.partitions, self._options.rate, self.load.next_number)
+        first = self.load.next_number
+        load = CanaryLoad(self._access(alias, "producer"), names.partitions, self._options.rate, first)
+        self._loads.append(load)
         load.write_once()
         load.start()
         time.sleep(self._options.seconds * _SHARE_DURING_OUTAGE)
         load.stop()
+        if load.failure is not None:
+            raise load.failure
         self.evidence.acked_meanwhile = frozenset(load.acked)
         self.evidence.on_target = self._content(alias, {*names.topics, *self._scene.drill.copies.values()})
         self.evidence.left_target_at = self._read_on()

@@ -38,7 +38,7 @@ def failback(config: MirrorConfig, flow: FlowConfig, options: MoveOptions, tail:
     journal = Journal(flow, NAME)
     config, reverse = with_reverse(config, flow)
     patience = options.patience_seconds
-    mirroring = Mirroring(config, reverse)
+    mirroring = Mirroring(config, reverse, options.may_mirror)
     save_tail = SaveTail(flow, journal, tail.file, tail.topic)
     steps = (
         CheckFlow(reverse, must_have_run=False),
@@ -61,6 +61,7 @@ class _LiftTargetFence(LiftFence):
     """Opens what this very operation has closed: the flow must be able to write there again."""
 
     name = "release"
+    title = "Open what was closed meanwhile"
 
 
 def with_reverse(config: MirrorConfig, flow: FlowConfig) -> tuple[MirrorConfig, FlowConfig]:

@@ -10,6 +10,7 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.groups import Change, ChangeResult, Committed, GroupInfo, Groups, Offsets
 from heliograph.model import TopicPartition
+from heliograph.recovery.wording import counted
 
 
 class Outcome(Enum):
@@ -94,7 +95,7 @@ def summary(places: Collection[GroupPlace]) -> str:
     """In one line: how many groups, how many exact, and who was left out."""
     groups = {place.group for place in places}
     exact = {place.group for place in places} - {place.group for place in places if not place.is_exact}
-    text = f"{len(groups)} groups, {len(places)} offsets, {len(exact)} groups exact"
+    text = f"{counted(len(groups), 'group')}, {counted(len(places), 'offset')}, {counted(len(exact), 'group')} exact"
     for outcome in (Outcome.AHEAD, Outcome.HAS_MEMBERS, Outcome.REFUSED):
         if names := sorted({place.group for place in places if place.outcome is outcome}):
             text += f"; {outcome.value}: {', '.join(names)}"

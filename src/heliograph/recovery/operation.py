@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
-from heliograph.errors import ClusterError, HeliographError, OperationFailed
+from heliograph.errors import ClusterError, HeliographError, HookFailed, OperationFailed
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.step import Outlook, Step
 
@@ -100,7 +100,7 @@ class Operation:
 
     def _planned_hooks(self, step: str) -> list[str]:
         return [
-            f"{when}: {text}" for when in ("before", "after") for text in self._hooks.planned(when, step)
+            f"{when}: {text}" for when in ("before", "after", "failed") for text in self._hooks.planned(when, step)
         ]  # fmt: skip
 
     def run(self) -> OperationReport:
@@ -154,8 +154,8 @@ class Operation:
             self.on_change(self.report)
 
         line.state = StepState.RUNNING
-        tell("")
         try:
+            tell("")
             self._run_hooks("before", step, line)
             self._journal.note(step.name, "began", "")
             proof = step.do(tell)
@@ -169,7 +169,11 @@ class Operation:
         tell(proof)
 
     def _run_hooks(self, when: str, step: Step, line: StepReport) -> None:
-        outcomes = self._hooks.run(when, step.name, step.facts())
+        try:
+            outcomes = self._hooks.run(when, step.name, step.facts())
+        except HookFailed as error:
+            line.hooks.extend(f"{when}: {outcome}" for outcome in error.outcomes)
+            raise
         line.hooks.extend(f"{when}: {outcome}" for outcome in outcomes)
 
     def _close(self) -> None:

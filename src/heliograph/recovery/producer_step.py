@@ -11,6 +11,7 @@ from heliograph.recovery.journal import Journal
 from heliograph.recovery.producer_fence import Fence, FenceWay, ProducerFence
 from heliograph.recovery.producers import ProducerWatch
 from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.wording import counted
 from heliograph.sync.topics import mirrored_names
 
 
@@ -40,24 +41,26 @@ class StopProducers(Step):
         with self._admin() as admin:
             topics = self._topics(admin)
             if self._way is not None:
-                ProducerFence(admin, self._way).plan(topics, self._remembered())
-                return Outlook(f"{len(topics)} topics would be closed to producers ({self._way.value})")
-        return Outlook(f"would wait until {len(topics)} topics have not grown for {self._quiet_seconds:g} s")
+                fence = ProducerFence(admin, self._way)
+                plan = fence.plan(topics, self._remembered())
+                closed = f"; closed already: {', '.join(names)}" if (names := fence.closed_before(plan)) else ""
+                return Outlook(f"{counted(len(topics), 'topic')} would be closed ({self._way.value}){closed}")
+        return Outlook(f"would wait until {counted(len(topics), 'topic')} stood still for {self._quiet_seconds:g} s")
 
     def do(self, tell: Tell) -> str:
         """Put the fence up, which is remembered first, and wait until nothing moves."""
         with self._admin() as admin:
             topics = self._topics(admin)
             if self._way is not None:
-                tell(f"closing {len(topics)} topics")
+                tell(f"closing {counted(len(topics), 'topic')}")
                 fence = ProducerFence(admin, self._way)
                 plan = fence.plan(topics, self._remembered())
                 self._journal.remember(fence_key(self._flow.source.alias), plan.to_dict())
                 fence.apply(plan)
             watch = ProducerWatch(admin, _partitions(admin, topics))
             watch.quiet_for(self._quiet_seconds, self._seconds, lambda writing: tell(str(writing)))
-        kept_out = " and are closed to producers" if self._way else ""
-        return f"{len(topics)} topics have not grown for {self._quiet_seconds:g} s{kept_out}"
+        kept_out = ", closed to producers" if self._way else ""
+        return f"{counted(len(topics), 'topic')} stood still for {self._quiet_seconds:g} s{kept_out}"
 
     def undo(self) -> str:
         """Let producers in again."""
@@ -89,7 +92,7 @@ class LiftFence(Step):
     def outlook(self) -> Outlook:
         """What is closed."""
         known = self._journal.recall(fence_key(self._alias))
-        return Outlook(f"{len(known['before'])} topics would be opened" if known else "no topic was closed")
+        return Outlook(f"{counted(len(known['before']), 'topic')} would be opened" if known else "no topic was closed")
 
     def do(self, tell: Tell) -> str:
         """Put back what topics had before."""
@@ -106,7 +109,7 @@ def lift_fence(alias: str, journal: Journal, flow: FlowConfig) -> str:
     with Admin(access_for(cluster, "admin")) as admin:
         ProducerFence(admin, fence.way).lift(fence)
     journal.remember(fence_key(alias), None)
-    return f"{len(fence.topics)} topics of {alias} are open to producers again"
+    return f"{counted(len(fence.topics), 'topic')} of {alias} open to producers again"
 
 
 def _partitions(admin: Admin, topics: list[str]) -> list[TopicPartition]:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from heliograph.config.flow import FlowConfig
 from heliograph.errors import BrokerUnavailable, ClusterError, StillWriting
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import OpenTransaction
@@ -53,12 +52,6 @@ class Writing:
             others = [f"somebody in {where}" for where in self.unfinished if tuple(where) not in known]
             parts.append(f"open transactions: {_some([*map(str, self.transactions), *others])}")
         return "; ".join(parts) or f"quiet for {self.quiet_seconds:.1f} s"
-
-
-def written_by_producers(flow: FlowConfig, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
-    """The partitions without those of heartbeats, which the mirrors themselves write for ever."""
-    policy = flow.replication_policy
-    return [where for where in partitions if not policy.is_heartbeats_topic(where.topic)]
 
 
 class ProducerWatch:

@@ -18,6 +18,7 @@ from heliograph.kafka.reading import LATEST
 from heliograph.model import TopicPartition
 from heliograph.recovery.books import Books, read_books
 from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.wording import counted
 
 _PROBE_MS = 1500
 
@@ -59,7 +60,8 @@ class Loss:
         if not late:
             found = f"nothing of the source ({when}) is known to be missing"
         else:
-            found = f"at least {self.records:,} records of {len(late)} partitions of the source ({when}) are missing"
+            what = f"{counted(self.records, 'record')} of {counted(len(late), 'partition')}"
+            found = f"at least {what} of the source ({when}) missing"
         return f"{found}; last mirrored {_ago(now_ms - self.last_commit_ms)}"
 
 

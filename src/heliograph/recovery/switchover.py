@@ -31,6 +31,7 @@ class MoveOptions:
     patience_seconds: float = 600.0  # for producers, mirror and consumers, each
     leaves_consumers: bool = False
     verify_seconds: float = 600.0  # how far back the newest records are compared; 0: not at all
+    may_mirror: bool = True  # this process, if nobody else does
 
 
 def switchover(config: MirrorConfig, flow: FlowConfig, options: MoveOptions) -> Operation:
@@ -40,7 +41,7 @@ def switchover(config: MirrorConfig, flow: FlowConfig, options: MoveOptions) -> 
     steps = (
         CheckFlow(flow),
         StopProducers(flow, journal, options.fence, options.quiet_seconds, patience),
-        Drain(flow, Mirroring(config, flow), patience),
+        Drain(flow, Mirroring(config, flow, options.may_mirror), patience),
         StopConsumers(flow, patience, options.leaves_consumers),
         MoveGroups(flow, config.opposite_of(flow)),
         VerifyTail(config, flow, journal, options.verify_seconds),

@@ -26,6 +26,7 @@ from heliograph.model import Position, TopicPartition
 from heliograph.recovery.books import is_carried, read_books
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.wording import counted
 from heliograph.sync.topics import create_topics, mirrored_names, opposite_ledger
 
 _ORIGIN = ("heliograph.topic", "heliograph.partition", "heliograph.offset")
@@ -85,7 +86,7 @@ class Tail:
             return "the target has everything that the source has"
         names = ", ".join(f"{where} ({count:,})" for where, count in sorted(self.counts.items())[:5])
         more = f" and {len(self.counts) - 5} more" if len(self.counts) > 5 else ""
-        return f"{self.records:,} records were never mirrored: {names}{more}"
+        return f"{counted(self.records, 'record')} never mirrored: {names}{more}"
 
 
 def read_tail_records(flow: FlowConfig) -> Iterator[TailRecord]:

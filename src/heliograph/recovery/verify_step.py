@@ -9,6 +9,7 @@ from heliograph.recovery.books import read_books
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.step import Outlook, Step, Tell
 from heliograph.recovery.verification import verify_locally
+from heliograph.recovery.wording import counted
 
 _SHOWN = 3
 
@@ -47,5 +48,5 @@ class VerifyTail(Step):
         )
         if not found.is_equal:
             text = "; ".join(str(item) for item in found.differences[:_SHOWN])
-            raise StepFailed(f"{len(found.differences)} partitions differ: {text}")
-        return f"{found.records:,} records ({found.bytes / 1e6:.1f} MB) are the same on both sides"
+            raise StepFailed(f"{counted(len(found.differences), 'partition')} not the same: {text}")
+        return f"{counted(found.records, 'record')} ({found.bytes / 1e6:.1f} MB) the same on both sides"

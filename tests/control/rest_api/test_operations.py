@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -158,6 +159,20 @@ def test_a_dry_run_tells_what_stands_in_the_way(desk: Desk) -> None:
     [problem] = found["problems"]
     assert problem.startswith("producers: ")
     assert found["steps"][1]["problems"] == [problem.removeprefix("producers: ")]
+
+
+def test_a_failback_needs_somebody_who_mirrors_back(desk: Desk, tmp_path: Path) -> None:
+    lonely = Desk(MoveStage(desk.stage.source, desk.stage.target, tmp_path))  # in one direction, and never started
+    lonely.server.start()
+    try:
+        why = f"nobody mirrors {lonely.stage.b}->{lonely.stage.a}: "
+        seen = lonely.post("failback", dry_run=True).json()
+        assert (seen["can_begin"], seen["problems"][0].startswith(why)) == (False, True)
+        refused = lonely.post("failback")
+        assert (refused.status_code, refused.json()["message"].startswith(why)) == (400, True)
+        assert lonely.look("")["operations"] == []
+    finally:
+        lonely.server.stop()
 
 
 def test_operators_verify_without_a_confirmation(desk: Desk) -> None:

@@ -12,7 +12,8 @@ from starlette.responses import Response
 from heliograph import __version__
 from heliograph.config.rest_access import RestAccess
 from heliograph.control.metrics.mirror_metrics import MirrorMetrics
-from heliograph.control.rest import api, health_routes, metrics_route
+from heliograph.control.operations_desk import OperationsDesk
+from heliograph.control.rest import api, health_routes, metrics_route, operations
 from heliograph.control.rest.audit import AuditLog
 from heliograph.control.rest.connect import router as connect
 from heliograph.control.rest.error_answers import answer, rest_error
@@ -34,7 +35,15 @@ async def openapi(request: Request) -> dict[str, Any]:
 
 
 # Connect's come last: some of their paths begin with the alias of any cluster.
-_ROUTERS = (health_routes.router, _description, metrics_route.router, api.router, pages.router, connect.router)
+_ROUTERS = (
+    health_routes.router,
+    _description,
+    metrics_route.router,
+    api.router,
+    operations.router,
+    pages.router,
+    connect.router,
+)
 
 
 def create_app(mirror: RunningMirror, access: RestAccess, audit: AuditLog) -> FastAPI:
@@ -47,6 +56,7 @@ def create_app(mirror: RunningMirror, access: RestAccess, audit: AuditLog) -> Fa
     )
     app.state.site = Site(mirror, audit)
     app.state.metrics = MirrorMetrics(mirror)
+    app.state.operations = OperationsDesk(mirror)
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _told)

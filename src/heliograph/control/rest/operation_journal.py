@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from heliograph.control.ledger_tail import read_tail
@@ -20,6 +21,7 @@ _RECENT_SECONDS = 5.0
 _PATIENCE_MS = 3_000  # this is looked at when clusters are in trouble, and must not wait for them
 _CONNECT_MS = 1_500
 _NO_SUCH_TOPIC = 3
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class Journals:
 
     def read(self, flows: Iterable[RunningFlow]) -> list[Told]:
         """What each flow's journal tells; flows that mirror nothing have none."""
-        return [self._recent.get(flow, _read) for flow in flows if flow.driver is not None]
+        mirroring = [flow for flow in flows if flow.driver is not None]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:  # those that wait for a lost cluster hold up no others
+            return list(pool.map(lambda flow: self._recent.get(flow, _read), mirroring))
 
 
 def _read(flow: RunningFlow) -> Told:

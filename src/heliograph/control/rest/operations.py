@@ -133,6 +133,7 @@ def _move(options: OptionsBody) -> MoveOptions:
         options.patience_seconds,
         options.leave_consumers,
         options.verify_seconds or 0.0,
+        may_mirror=False,  # this process does so already
     )
 
 

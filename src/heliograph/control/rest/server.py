@@ -49,9 +49,10 @@ class RestServer:
         log.info("REST server on %s", ", ".join(self.addresses))
 
     def stop(self) -> None:
-        """Let requests under way end, then close."""
+        """Let requests under way end, stop operations so that they can be run again, then close."""
         for server in self._servers:
             server.should_exit = True
+        self._app.state.operations.close()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
 

@@ -19,7 +19,8 @@ export class OperationPage {
   /** @param {import("../route.js").Route} route */
   constructor({ rest: [id = "", flow = ""] }) {
     this.title = id;
-    this.path = (below = "") => `operations/${encodeURIComponent(id)}${below}?flow=${encodeURIComponent(flow)}`;
+    const query = flow && `?flow=${encodeURIComponent(flow)}`;
+    this.path = (below = "") => `operations/${encodeURIComponent(id)}${below}${query}`;
     this.name = el("h1", {}, flow);
     this.state = el("span", { class: "health" });
     this.actions = el("div", { class: "actions" });
