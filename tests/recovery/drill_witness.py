@@ -155,9 +155,17 @@ class Case:
             assert max(counts.values()) == 1, f"records are repeated ({name})"
         assert set(self.acked_meanwhile) | set(self.acked) <= self.sights["home"].numbers(), "not all came home"
 
+    def known(self, step: str, group: str) -> set[int]:
+        """What a group had really read, on whichever cluster, before the move of that step."""
+        on_source = self.sights["return"].before(group)
+        if step == "failover":
+            return on_source
+        there = self.sights["outage"]
+        return on_source | (there.before(group) & there.numbers(since=self.sights["failover"].places[group]))
+
     def _judge_failover(self, group: str) -> None:
         there, home = self.sights["failover"], self.sights["return"]
-        read_before = home.before(group)
+        read_before = self.known("failover", group)
         rest = there.numbers(group)
         assert self._mirrored - read_before <= rest, f"{group} skips records at the failover"
         for row in self.failover_rows:
@@ -173,9 +181,8 @@ class Case:
     def _judge_failback(self, group: str) -> None:
         there, home = self.sights["outage"], self.sights["home"]
         read_there = there.before(group)
-        really_read = read_there & self.sights["outage"].numbers(since=self.sights["failover"].places[group])
-        known = self.sights["return"].before(group) | really_read
-        assert home.numbers() - known <= home.numbers(group), f"{group} skips records at the failback"
+        unread = home.numbers() - self.known("home", group)
+        assert unread <= home.numbers(group), f"{group} skips records at the failback"
         said = {
             TopicPartition(row["target_topic"], row["partition"]): 0 if row["exact"] else row["waiting"]
             for row in self.failback_rows

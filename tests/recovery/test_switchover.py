@@ -69,6 +69,9 @@ def test_a_closed_flow_copies_nothing_until_it_is_undone(stage: MoveStage) -> No
     with stage.load() as load:
         wait_until(lambda: load.acknowledged > 500, "records on the source")
     assert _contents(stage.target, stage.copy) == before
+    with pytest.raises(OperationFailed, match=r"was stopped by an operation.*--undo"):
+        switchover(stage.config, stage.flow, QUICK).run()
+    assert FlowGate(stage.flow).is_closed  # what an earlier operation has finished is not put back by one that fails
 
     switchover(stage.config, stage.flow, QUICK).undo()
 

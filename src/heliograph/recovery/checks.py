@@ -10,6 +10,7 @@ from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.recovery.books import read_books
 from heliograph.recovery.draining import behind
+from heliograph.recovery.flow_gate import FlowGate
 from heliograph.recovery.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
 from heliograph.sync.preflight import examine
@@ -34,9 +35,10 @@ class CheckFlow(_Check):
 
     title = "Check both clusters and the flow"
 
-    def __init__(self, flow: FlowConfig, must_have_run: bool = True) -> None:
+    def __init__(self, flow: FlowConfig, must_run: bool = True) -> None:
+        """`must_run`: it must run already; else it is begun, or let go on, by a later step."""
         self._flow = flow
-        self._must_have_run = must_have_run
+        self._must_run = must_run
 
     def outlook(self) -> Outlook:
         """Everything that is in the way, not only the first."""
@@ -46,8 +48,10 @@ class CheckFlow(_Check):
             return Outlook("", tuple(problems))
         status = read_status(self._flow)
         found = behind(self._flow, status)
-        if status.health is Health.NEVER_RAN and self._must_have_run:
+        if status.health is Health.NEVER_RAN and self._must_run:
             problems.append(f"{self._flow.name} has never run")
+        if self._must_run and found.records and FlowGate(self._flow).is_closed:
+            problems.append(f"{self._flow.name} was stopped by an operation: let it go on first, with --undo")
         problems += [f"{where} is set aside: {reason}" for where, reason in sorted(found.set_aside.items())]
         clusters = ", ".join(f"{item.alias} ({counted(item.brokers, 'broker')})" for item in report.clusters)
         return Outlook(f"{clusters} answer; {self._flow.name}: {status.health.value}, {found}", tuple(problems))

@@ -11,6 +11,7 @@ from heliograph.control.status import FlowStatus, PartitionStatus, read_status
 from heliograph.errors import StepFailed
 from heliograph.model import TopicPartition
 from heliograph.recovery.books import is_carried
+from heliograph.recovery.flow_gate import FlowGate
 from heliograph.recovery.mirroring import Mirroring
 from heliograph.recovery.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
@@ -89,6 +90,13 @@ class CatchUp(Drain):
 
     name = "mirror"
     title = "Mirror what is new back"
+
+    def do(self, tell: Tell) -> str:
+        """Let the flow go on first, should an earlier operation have stopped it."""
+        gate = FlowGate(self._flow)
+        if gate.is_closed:
+            gate.open()
+        return super().do(tell)
 
     def _enough(self) -> int:
         return _NEARLY

@@ -41,7 +41,7 @@ def failback(config: MirrorConfig, flow: FlowConfig, options: MoveOptions, tail:
     mirroring = Mirroring(config, reverse, options.may_mirror)
     save_tail = SaveTail(flow, journal, tail.file, tail.topic)
     steps = (
-        CheckFlow(reverse, must_have_run=False),
+        CheckFlow(reverse, must_run=False),
         CloseFlow(flow, journal, stays_closed=True),
         save_tail,
         LiftFence(flow, journal, flow.source.alias),

@@ -91,6 +91,7 @@ class Operation:
         self._goes_back = goes_back
         self.report = OperationReport(journal.operation, flow, [StepReport(step.name, step.title) for step in steps])
         self.on_change: Callable[[OperationReport], None] = lambda _: None
+        self._goes_on = False  # an earlier run was cut off
 
     def preview(self) -> list[PlannedStep]:
         """What would be done, and what stands in the way; changes nothing."""
@@ -122,6 +123,7 @@ class Operation:
         return report
 
     def _begin(self) -> None:
+        self._goes_on = self._journal.is_unfinished
         self._journal.begin()
         self._hooks = self._make_hooks(self._journal.id)
         self.report.id, self.report.began_at_ms = self._journal.id, self._journal.began_at_ms
@@ -131,7 +133,7 @@ class Operation:
         """Put back what an unfinished or finished run has changed."""
         try:
             self._begin()
-            self._undo_steps()
+            self._undo(self._steps)
             self.report.state = "put back"
             self._journal.finish(False, "put back, as asked")
         finally:
@@ -188,7 +190,7 @@ class Operation:
         try:
             self._journal.note(failed, "failed", why)
             if self._goes_back:
-                text += "; " + (", ".join(self._undo_steps()) or "there was nothing to put back")
+                text += "; " + (", ".join(self._undo(self._touched_steps())) or "there was nothing to put back")
             self._journal.finish(False, why)
         except ClusterError as error:
             text += f"; what was done could not be put back: {error}: run it again with --undo"
@@ -202,10 +204,17 @@ class Operation:
         except HeliographError as error:
             self.report.error += f"; {error}"
 
-    def _undo_steps(self) -> list[str]:
-        """In the opposite order, also of steps that an earlier run may have done."""
+    def _touched_steps(self) -> Sequence[Step]:
+        """Those that this run has begun, or that an earlier run of the same operation may have."""
+        pairs = zip(self._steps, self.report.steps, strict=True)
+        return [step for step, line in pairs if self._goes_on or line.state is not StepState.WAITING]
+
+    def _undo(self, steps: Sequence[Step]) -> list[str]:
+        """In the opposite order."""
+        lines = {line.name: line for line in self.report.steps}
         told = []
-        for step, line in reversed(list(zip(self._steps, self.report.steps, strict=True))):
+        for step in reversed(steps):
+            line = lines[step.name]
             if text := step.undo():
                 line.state = StepState.UNDONE if line.state is not StepState.FAILED else line.state
                 line.text = text if line.state is StepState.UNDONE else line.text
