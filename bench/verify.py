@@ -14,8 +14,8 @@ from bench.workloads import PLAIN
 from heliograph.config.mirror_config import load
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.verify_source import VerifyingSession
-from heliograph.recovery.verification import Verification, verify_slices
-from heliograph.recovery.verification_plan import Scope, plan_verification
+from heliograph.recovery.verification.plan import Scope, plan_verification
+from heliograph.recovery.verification.verification import Verification, verify_slices
 
 MUST_MB = 300
 _CORES = 2

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from heliograph.config.problem import Problem
     from heliograph.model import TopicPartition
-    from heliograph.recovery.hooks import HookOutcome
+    from heliograph.recovery.hooks.hooks import HookOutcome
 
 
 class HeliographError(Exception):

@@ -18,7 +18,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.flow import FlowDriver
 from heliograph.kafka.records import Record
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
-from heliograph.recovery.segments import Pair
+from heliograph.recovery.verification.segments import Pair
 from tests.recovery.handmade_mirror import HandmadeMirror, in_batches, some_records
 from tests.sync.moving import make_moving
 from tests.waiting import wait_until
@@ -134,7 +134,7 @@ def test_a_round_reads_no_more_than_it_may_and_makes_up_for_what_it_did(make: Ma
 @pytest.mark.kafka
 def test_a_round_that_fails_loses_nothing(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     from heliograph.errors import BrokerUnavailable
-    from heliograph.recovery.comparison import Sides
+    from heliograph.recovery.verification.comparison import Sides
 
     mirror, records = make(), some_records(10)
     mirror.write(in_batches(records, 10), in_batches(records, 10))

@@ -12,8 +12,8 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.verify_source import VerifyingSession
 from heliograph.errors import EngineFailed
 from heliograph.model import Run, TopicPartition
-from heliograph.recovery.verification import Progress
-from heliograph.recovery.verification_plan import plan_verification
+from heliograph.recovery.verification.plan import plan_verification
+from heliograph.recovery.verification.verification import Progress
 from tests.recovery.handmade_mirror import HandmadeMirror, in_batches, some_records
 from tests.sync.moving import make_moving
 from tests.zoo.topics import fresh_name

@@ -16,7 +16,7 @@ from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailable
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.model import TopicPartition
-from heliograph.recovery.drill import Drill
+from heliograph.recovery.drill.drill import Drill
 from tests.checker.stock_reader import read_committed
 
 Log = dict[TopicPartition, list[tuple[int, int]]]  # offsets and numbers

@@ -11,9 +11,9 @@ from heliograph.kafka import batches, records
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
-from heliograph.recovery import compaction
-from heliograph.recovery.compaction import compare_last_values
-from heliograph.recovery.pairing import Pairing, Stretch
+from heliograph.recovery.verification import compaction
+from heliograph.recovery.verification.compaction import compare_last_values
+from heliograph.recovery.verification.pairing import Pairing, Stretch
 
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("a.t", 0)
 TIME = 1_700_000_000_000

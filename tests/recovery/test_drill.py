@@ -15,11 +15,11 @@ from heliograph.errors import StepFailed
 from heliograph.kafka.access import Access
 from heliograph.kafka.groups import Committed, Groups
 from heliograph.model import TopicPartition
-from heliograph.recovery import drill_scene
-from heliograph.recovery.drill import Drill
-from heliograph.recovery.drill_names import DrillNames
-from heliograph.recovery.drill_scene import Rehearsal
-from heliograph.recovery.drill_story import DrillOptions
+from heliograph.recovery.drill import scene as drill_scene
+from heliograph.recovery.drill.drill import Drill
+from heliograph.recovery.drill.names import DrillNames
+from heliograph.recovery.drill.scene import Rehearsal
+from heliograph.recovery.drill.story import DrillOptions
 from heliograph.recovery.operation import StepState
 from tests.recovery.drill_witness import Case, Witness
 from tests.recovery.handmade_mirror import in_batches, some_records

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from heliograph.model import TopicPartition
-from heliograph.recovery.drill_account import Account, Evidence, draw_up
-from heliograph.recovery.drill_content import Content, Found
-from heliograph.recovery.drill_groups import CanaryGroup
-from heliograph.recovery.drill_load import Acked
+from heliograph.recovery.drill.account import Account, Evidence, draw_up
+from heliograph.recovery.drill.content import Content, Found
+from heliograph.recovery.drill.groups import CanaryGroup
+from heliograph.recovery.drill.load import Acked
 
 _HERE = TopicPartition("orders", 0)
 _COPY = TopicPartition("a.orders", 0)

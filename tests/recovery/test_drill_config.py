@@ -10,7 +10,7 @@ import pytest
 
 from heliograph.config.mirror_config import load
 from heliograph.config.rest_check import is_rest_wanted
-from heliograph.recovery.drill_config import (
+from heliograph.recovery.drill.config import (
     NOWHERE,
     DrillConfig,
     carriers,
@@ -18,7 +18,7 @@ from heliograph.recovery.drill_config import (
     rehearsal_entries,
     write_config,
 )
-from heliograph.recovery.drill_names import DrillNames
+from heliograph.recovery.drill.names import DrillNames
 from heliograph.sync.progress_group import progress_group_id
 from heliograph.sync.topics import ledger_topic, offsets_topic
 

@@ -11,11 +11,11 @@ import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.model import TopicPartition
-from heliograph.recovery.drill import Drill
-from heliograph.recovery.drill_names import DrillNames
-from heliograph.recovery.drill_report import RTO_LIMIT_SECONDS
-from heliograph.recovery.drill_scene import ForReal
-from heliograph.recovery.drill_story import DrillOptions
+from heliograph.recovery.drill.drill import Drill
+from heliograph.recovery.drill.names import DrillNames
+from heliograph.recovery.drill.report import RTO_LIMIT_SECONDS
+from heliograph.recovery.drill.scene import ForReal
+from heliograph.recovery.drill.story import DrillOptions
 from tests.chaos.outages import SOON_MISSED
 from tests.recovery.drill_witness import Case, Sight, Witness
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.recovery.drill_account import Account, GroupAccount, Reading
-from heliograph.recovery.drill_report import DrillReport, digest
+from heliograph.recovery.drill.account import Account, GroupAccount, Reading
+from heliograph.recovery.drill.report import DrillReport, digest
 from heliograph.recovery.operation import OperationReport, StepReport, StepState
 
 

@@ -13,7 +13,7 @@ from heliograph.kafka.topics import NewTopic
 from heliograph.recovery.failback import TailOptions, failback
 from heliograph.recovery.failover import failover
 from heliograph.recovery.flow_gate import FlowGate
-from heliograph.recovery.producer_fence import FenceWay
+from heliograph.recovery.producers.fence import FenceWay
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.stage import admin_of

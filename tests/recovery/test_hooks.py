@@ -21,10 +21,10 @@ from heliograph.config.hook import STEPS
 from heliograph.config.mirror_config import MirrorConfig, load
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import HookFailed
-from heliograph.recovery.drill_story import DrillStory
+from heliograph.recovery.drill.story import DrillStory
 from heliograph.recovery.failback import TailOptions, failback
 from heliograph.recovery.failover import failover
-from heliograph.recovery.hooks import HookOutcome, Hooks
+from heliograph.recovery.hooks.hooks import HookOutcome, Hooks
 from heliograph.recovery.switchover import MoveOptions, switchover
 from tests.waiting import is_gone, wait_until
 from tests.zoo.topics import fresh_name

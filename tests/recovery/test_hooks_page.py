@@ -14,7 +14,7 @@ import pytest
 from heliograph.config.hook import STEPS
 from heliograph.config.mirror_config import load
 from heliograph.config.options.hooks import HOOK_OPTIONS
-from heliograph.recovery.hooks import Hooks
+from heliograph.recovery.hooks.hooks import Hooks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text()
 CLUSTERS = """\

@@ -16,8 +16,8 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.records import Record
 from heliograph.model import Event, EventKind, Position, Run, TopicPartition
-from heliograph.recovery.verification import Verification, verify_slices
-from heliograph.recovery.verification_plan import Scope, plan_verification
+from heliograph.recovery.verification.plan import Scope, plan_verification
+from heliograph.recovery.verification.verification import Verification, verify_slices
 from tests.recovery.handmade_mirror import TIME, HandmadeMirror, in_batches, some_records
 from tests.sync.moving import Moving, make_moving, produce
 from tests.waiting import wait_until

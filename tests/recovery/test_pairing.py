@@ -13,8 +13,8 @@ from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
-from heliograph.recovery.difference import Difference
-from heliograph.recovery.pairing import Pairing, Stretch, compare_stretches
+from heliograph.recovery.verification.difference import Difference
+from heliograph.recovery.verification.pairing import Pairing, Stretch, compare_stretches
 
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("a.t", 0)
 HERE, THERE = ProducerStamp(1, 0, False), ProducerStamp(9, 3, True)

@@ -21,8 +21,8 @@ from heliograph.kafka.acls import Acl, Pattern, Permission
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, Operation, SettingSource
 from heliograph.model import TopicPartition
-from heliograph.recovery.producer_fence import Fence, FenceWay, ProducerFence
-from heliograph.recovery.producers import ProducerWatch
+from heliograph.recovery.producers.fence import Fence, FenceWay, ProducerFence
+from heliograph.recovery.producers.watch import ProducerWatch
 from tests.recovery.writers import writing
 from tests.waiting import wait_until
 from tests.zoo import raw

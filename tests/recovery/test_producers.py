@@ -14,7 +14,7 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import OpenTransaction
 from heliograph.model import TopicPartition
-from heliograph.recovery.producers import ProducerWatch, Writing
+from heliograph.recovery.producers.watch import ProducerWatch, Writing
 from tests.recovery.writers import writing
 from tests.waiting import wait_until
 from tests.zoo import raw

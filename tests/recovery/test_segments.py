@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.model import Event, EventKind, PartitionProgress, Run, TopicPartition
-from heliograph.recovery.segments import Bounds, Coverage, Pair, PartitionHistory
+from heliograph.recovery.verification.segments import Bounds, Coverage, Pair, PartitionHistory
 
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("a.t", 0)
 EVERYTHING = Bounds(0, 1 << 40, 1 << 40)

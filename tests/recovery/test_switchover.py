@@ -9,7 +9,7 @@ import pytest
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import OperationFailed
 from heliograph.recovery.flow_gate import FlowGate
-from heliograph.recovery.producer_fence import FenceWay
+from heliograph.recovery.producers.fence import FenceWay
 from heliograph.recovery.switchover import switchover
 from tests.chaos.forms import short_and_long
 from tests.recovery.move_stage import QUICK, MoveStage, values

@@ -5,11 +5,11 @@ from __future__ import annotations
 from heliograph.kafka.access import Access
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
-from heliograph.recovery.comparison import Rules, SliceResult
-from heliograph.recovery.difference import Difference
-from heliograph.recovery.segments import Coverage, Pair, Segment
-from heliograph.recovery.verification import Progress, Tally
-from heliograph.recovery.verification_plan import PlannedPartition, VerificationPlan
+from heliograph.recovery.verification.comparison import Rules, SliceResult
+from heliograph.recovery.verification.difference import Difference
+from heliograph.recovery.verification.plan import PlannedPartition, VerificationPlan
+from heliograph.recovery.verification.segments import Coverage, Pair, Segment
+from heliograph.recovery.verification.verification import Progress, Tally
 
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("a.t", 0)
 

@@ -10,8 +10,8 @@ import pytest
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.records import Record
 from heliograph.model import Run
-from heliograph.recovery.verification import Verification, verify_locally, verify_slices
-from heliograph.recovery.verification_plan import Scope, plan_verification
+from heliograph.recovery.verification.plan import Scope, plan_verification
+from heliograph.recovery.verification.verification import Verification, verify_locally, verify_slices
 from tests.recovery.handmade_mirror import HandmadeMirror, in_batches, some_records
 from tests.sync.moving import Moving, make_moving
 from tests.zoo.topics import fresh_name

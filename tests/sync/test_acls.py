@@ -17,7 +17,7 @@ from heliograph.kafka.acls import Acl, AllOperations, Pattern, Permission
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, Operation
 from heliograph.policy.replication import DefaultReplicationPolicy
-from heliograph.recovery.producer_fence import FenceWay, ProducerFence
+from heliograph.recovery.producers.fence import FenceWay, ProducerFence
 from heliograph.sync.acls import AclDrift, AclSync, carried_acls, examine_acls
 from tests.waiting import wait_until
 

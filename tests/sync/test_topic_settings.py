@@ -15,7 +15,7 @@ from heliograph.kafka.acls import Acl
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, Operation, SettingSource, TopicSetting
 from heliograph.policy.filters import DefaultConfigPropertyFilter
-from heliograph.recovery.producer_fence import FenceWay, ProducerFence
+from heliograph.recovery.producers.fence import FenceWay, ProducerFence
 from heliograph.sync.topic_settings import SettingChanges, TopicSettingsSync, wanted_changes
 from heliograph.sync.topics import apply_topics, read_plan
 from tests.waiting import wait_until

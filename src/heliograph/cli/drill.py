@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from heliograph.recovery.drill import Drill
-    from heliograph.recovery.drill_report import DrillReport
-    from heliograph.recovery.drill_scene import Scene
-    from heliograph.recovery.hooks import Hooks
+    from heliograph.recovery.drill.drill import Drill
+    from heliograph.recovery.drill.report import DrillReport
+    from heliograph.recovery.drill.scene import Scene
+    from heliograph.recovery.hooks.hooks import Hooks
 
 _FAILED = 4
 # A dead broker is missed, and let back in, after 4 s and not only after 9.
@@ -60,8 +60,8 @@ def drill(
     heliograph drill mm2.properties --flow 'primary->backup' --report audits
     heliograph drill --for-real
     """
-    from heliograph.recovery.drill import Drill
-    from heliograph.recovery.drill_story import DrillOptions
+    from heliograph.recovery.drill.drill import Drill
+    from heliograph.recovery.drill.story import DrillOptions
 
     wishes = _Wishes(file, flow, groups, report if keep else None, dry_run)
     with _for_real_scene(wishes) if for_real else _rehearsal_scene(wishes) as (scene, hooks):
@@ -91,10 +91,10 @@ class _Wishes:
 @contextmanager
 def _rehearsal_scene(wishes: _Wishes) -> Iterator[tuple[Scene, Hooks | None]]:
     from heliograph.config.mirror_config import load
-    from heliograph.recovery.drill import NAME
-    from heliograph.recovery.drill_names import DrillNames
-    from heliograph.recovery.drill_scene import Rehearsal, drill_folder
-    from heliograph.recovery.hooks import Hooks
+    from heliograph.recovery.drill.drill import NAME
+    from heliograph.recovery.drill.names import DrillNames
+    from heliograph.recovery.drill.scene import Rehearsal, drill_folder
+    from heliograph.recovery.hooks.hooks import Hooks
 
     if wishes.file is None:
         raise typer.BadParameter("give an mm2.properties file, or --for-real")
@@ -109,8 +109,8 @@ def _rehearsal_scene(wishes: _Wishes) -> Iterator[tuple[Scene, Hooks | None]]:
 def _for_real_scene(wishes: _Wishes) -> Iterator[tuple[Scene, Hooks | None]]:
     from heliograph.config.mirror_config import load
     from heliograph.embedded.cluster import ClusterSpec, running_clusters
-    from heliograph.recovery.drill_names import DrillNames
-    from heliograph.recovery.drill_scene import ForReal, drill_folder
+    from heliograph.recovery.drill.names import DrillNames
+    from heliograph.recovery.drill.scene import ForReal, drill_folder
 
     aliases = ("primary", "backup")
     if wishes.file is not None:

@@ -157,7 +157,7 @@ class Wishes:
 def _move_options(
     fence: Fencing | None, quiet: float, patience: float, leave_consumers: bool, verify: float
 ) -> MoveOptions:
-    from heliograph.recovery.producer_fence import FenceWay
+    from heliograph.recovery.producers.fence import FenceWay
     from heliograph.recovery.switchover import MoveOptions
 
     way = FenceWay(fence.value) if fence else None

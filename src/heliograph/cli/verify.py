@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from heliograph.config.mirror_config import MirrorConfig
-    from heliograph.recovery.difference import Difference
-    from heliograph.recovery.verification import PartitionResult, Progress, Verification
-    from heliograph.recovery.verification_plan import Scope, VerificationPlan
+    from heliograph.recovery.verification.difference import Difference
+    from heliograph.recovery.verification.plan import Scope, VerificationPlan
+    from heliograph.recovery.verification.verification import PartitionResult, Progress, Verification
 
 _DIFFERENT = 4
 _SPARK_FROM_BYTES = 2 * 1024**3  # less is done by one process before Spark has warmed up
@@ -73,7 +73,7 @@ def verify(
     heliograph verify mm2.properties --dry-run -o json
     """
     from heliograph.config.mirror_config import load
-    from heliograph.recovery.verification_plan import plan_verification
+    from heliograph.recovery.verification.plan import plan_verification
 
     config = load(file)
     scope = _scope(topics, since, from_offsets or (), deep)
@@ -90,7 +90,7 @@ def verify(
 
 
 def _scope(topics: str | None, since: str | None, from_offsets: Sequence[str], deep: bool) -> Scope:
-    from heliograph.recovery.verification_plan import Scope
+    from heliograph.recovery.verification.plan import Scope
 
     if topics is not None:
         try:
@@ -118,7 +118,7 @@ def _place(text: str) -> tuple[TopicPartition, int]:
 
 def _verified(config: MirrorConfig, plan: VerificationPlan) -> Verification:
     """Small work is done here and now, large work by Spark."""
-    from heliograph.recovery.verification import verify_slices
+    from heliograph.recovery.verification.verification import verify_slices
 
     with _bar(plan.flow) as tell:
         if plan.bytes < _SPARK_FROM_BYTES:

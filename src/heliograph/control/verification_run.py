@@ -10,9 +10,9 @@ from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
 from heliograph.errors import HeliographError, OperationFailed
 from heliograph.recovery.operation import OperationReport, PlannedStep, StepReport, StepState
-from heliograph.recovery.step import Outlook
-from heliograph.recovery.verification import Progress, Verification, verify_locally
-from heliograph.recovery.verification_plan import Scope, plan_verification
+from heliograph.recovery.steps.step import Outlook
+from heliograph.recovery.verification.plan import Scope, plan_verification
+from heliograph.recovery.verification.verification import Progress, Verification, verify_locally
 
 NAME = "verify"
 _STEP, _TITLE = "compare", "Compare both sides"

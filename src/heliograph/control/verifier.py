@@ -27,11 +27,11 @@ from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.kafka.writer import Writer
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, TopicPartition
-from heliograph.recovery.comparison import Sides, Slice, SliceResult
-from heliograph.recovery.difference import Difference
-from heliograph.recovery.segments import Pair, Segment
-from heliograph.recovery.verification import verify_slices
-from heliograph.recovery.verification_plan import Scope, compacted_topics, plan_verification
+from heliograph.recovery.verification.comparison import Sides, Slice, SliceResult
+from heliograph.recovery.verification.difference import Difference
+from heliograph.recovery.verification.plan import Scope, compacted_topics, plan_verification
+from heliograph.recovery.verification.segments import Pair, Segment
+from heliograph.recovery.verification.verification import verify_slices
 from heliograph.sync.topics import keeps_names, opposite_ledger
 
 log = logging.getLogger(__name__)

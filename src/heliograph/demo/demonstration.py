@@ -30,9 +30,9 @@ from heliograph.engine.flow import FlowDriver
 from heliograph.errors import BrokerUnavailable, StartError
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
-from heliograph.recovery import verification
-from heliograph.recovery.verification import Verification, verify_slices
-from heliograph.recovery.verification_plan import Scope, plan_verification
+from heliograph.recovery.verification import verification
+from heliograph.recovery.verification.plan import Scope, plan_verification
+from heliograph.recovery.verification.verification import Verification, verify_slices
 
 _SETTINGS = """# Written by `heliograph demo`: an ordinary mm2.properties file.
 clusters = primary, backup

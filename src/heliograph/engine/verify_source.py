@@ -18,9 +18,9 @@ from pyspark.sql.types import StructType
 from heliograph.engine.session import start_session
 from heliograph.errors import EngineFailed
 from heliograph.kafka.closeable import Closeable
-from heliograph.recovery.comparison import Slice, SliceResult, opened_sides
-from heliograph.recovery.verification import Progress, Tally, Verification
-from heliograph.recovery.verification_plan import SLICE_BYTES, VerificationPlan
+from heliograph.recovery.verification.comparison import Slice, SliceResult, opened_sides
+from heliograph.recovery.verification.plan import SLICE_BYTES, VerificationPlan
+from heliograph.recovery.verification.verification import Progress, Tally, Verification
 
 _FORMAT = "heliograph_verification"
 _LOOK_INTERVAL = 0.25

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
-from heliograph.recovery.checks import CheckFlow
-from heliograph.recovery.draining import CatchUp, Drain
-from heliograph.recovery.gate_steps import CloseFlow, OpenFlow
-from heliograph.recovery.group_steps import MoveGroups, StopConsumers
-from heliograph.recovery.hooks import Hooks
+from heliograph.recovery.hooks.hooks import Hooks
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.mirroring import Mirroring
 from heliograph.recovery.operation import Operation
-from heliograph.recovery.producer_step import LiftFence, StopProducers
+from heliograph.recovery.steps.checks import CheckFlow
+from heliograph.recovery.steps.draining import CatchUp, Drain
+from heliograph.recovery.steps.gate import CloseFlow, OpenFlow
+from heliograph.recovery.steps.groups import MoveGroups, StopConsumers
+from heliograph.recovery.steps.producers import LiftFence, StopProducers
+from heliograph.recovery.steps.tail import SaveTail
+from heliograph.recovery.steps.verify import VerifyTail
 from heliograph.recovery.switchover import MoveOptions
-from heliograph.recovery.unmirrored import SaveTail
-from heliograph.recovery.verify_step import VerifyTail
 
 NAME = "failback"
 _SHARED = ("topics", "topics.exclude", "groups", "groups.exclude")

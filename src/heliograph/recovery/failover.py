@@ -6,13 +6,13 @@ from functools import partial
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
-from heliograph.recovery.checks import CheckTarget
-from heliograph.recovery.gate_steps import CloseFlow
-from heliograph.recovery.group_steps import MoveLastSeenGroups
-from heliograph.recovery.hooks import Hooks
+from heliograph.recovery.hooks.hooks import Hooks
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.operation import Operation
-from heliograph.recovery.survey import Survey
+from heliograph.recovery.steps.checks import CheckTarget
+from heliograph.recovery.steps.gate import CloseFlow
+from heliograph.recovery.steps.groups import MoveLastSeenGroups
+from heliograph.recovery.steps.survey import Survey
 
 NAME = "failover"
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from heliograph.errors import ClusterError, HeliographError, HookFailed, OperationFailed
 from heliograph.recovery.journal import Journal
-from heliograph.recovery.step import Outlook, Step
+from heliograph.recovery.steps.step import Outlook, Step
 
 
 class StepState(Enum):

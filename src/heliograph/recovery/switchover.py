@@ -7,17 +7,17 @@ from functools import partial
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
-from heliograph.recovery.checks import CheckFlow
-from heliograph.recovery.draining import Drain
-from heliograph.recovery.gate_steps import CloseFlow
-from heliograph.recovery.group_steps import MoveGroups, StopConsumers
-from heliograph.recovery.hooks import Hooks
+from heliograph.recovery.hooks.hooks import Hooks
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.mirroring import Mirroring
 from heliograph.recovery.operation import Operation
-from heliograph.recovery.producer_fence import FenceWay
-from heliograph.recovery.producer_step import StopProducers
-from heliograph.recovery.verify_step import VerifyTail
+from heliograph.recovery.producers.fence import FenceWay
+from heliograph.recovery.steps.checks import CheckFlow
+from heliograph.recovery.steps.draining import Drain
+from heliograph.recovery.steps.gate import CloseFlow
+from heliograph.recovery.steps.groups import MoveGroups, StopConsumers
+from heliograph.recovery.steps.producers import StopProducers
+from heliograph.recovery.steps.verify import VerifyTail
 
 NAME = "switchover"
 

@@ -21,7 +21,7 @@ from heliograph.control.rest.operation_views import preview_view, run_view, shor
 from heliograph.control.rest.roles import Admin, Caller, Operator, Role, RoleRule, needs
 from heliograph.control.rest.site import Site, site_of
 from heliograph.errors import OperationFailed
-from heliograph.recovery.producer_fence import FenceWay
+from heliograph.recovery.producers.fence import FenceWay
 from heliograph.recovery.switchover import MoveOptions
 
 _PATH = "/api/v1/operations"

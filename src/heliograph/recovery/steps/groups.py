@@ -15,7 +15,7 @@ from heliograph.recovery.books import is_carried, read_books
 from heliograph.recovery.group_move import GroupPlace, Outcome, move_groups, summary
 from heliograph.recovery.last_commits import last_places
 from heliograph.recovery.live_places import followed_groups, live_places
-from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.steps.step import Outlook, Step, Tell
 
 _LOOK_SECONDS = 0.5
 

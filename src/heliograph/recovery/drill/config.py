@@ -20,7 +20,7 @@ from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig, load
 from heliograph.config.option import Scope
 from heliograph.config.value import split_list
-from heliograph.recovery.drill_names import DrillNames
+from heliograph.recovery.drill.names import DrillNames
 from heliograph.sync.topics import mirrored_names
 
 NOWHERE: Final = "127.0.0.1:1"  # nobody listens there: what a cluster looks like that is gone

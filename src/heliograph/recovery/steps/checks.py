@@ -9,9 +9,9 @@ from heliograph.errors import StepFailed
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.recovery.books import read_books
-from heliograph.recovery.draining import behind
 from heliograph.recovery.flow_gate import FlowGate
-from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.steps.draining import behind
+from heliograph.recovery.steps.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
 from heliograph.sync.preflight import examine
 

@@ -16,11 +16,11 @@ from heliograph.kafka.network import Network
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import LATEST
 from heliograph.model import TopicPartition
-from heliograph.recovery.compaction import compare_last_values
-from heliograph.recovery.difference import Difference
-from heliograph.recovery.log_reader import LogReader
-from heliograph.recovery.pairing import Pairing, Stretch, compare_stretches
-from heliograph.recovery.segments import Segment
+from heliograph.recovery.verification.compaction import compare_last_values
+from heliograph.recovery.verification.difference import Difference
+from heliograph.recovery.verification.log_reader import LogReader
+from heliograph.recovery.verification.pairing import Pairing, Stretch, compare_stretches
+from heliograph.recovery.verification.segments import Segment
 
 _OUT_OF_RANGE = 1
 _ATTEMPTS_SECONDS = 30.0

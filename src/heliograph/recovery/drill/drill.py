@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 
 from heliograph.errors import HeliographError
-from heliograph.recovery.drill_names import PARTITIONS
-from heliograph.recovery.drill_report import DrillReport, digest, who
-from heliograph.recovery.drill_scene import Scene
-from heliograph.recovery.drill_signals import terminable, uninterrupted
-from heliograph.recovery.drill_story import DrillOptions, DrillStory, Work
+from heliograph.recovery.drill.names import PARTITIONS
+from heliograph.recovery.drill.report import DrillReport, digest, who
+from heliograph.recovery.drill.scene import Scene
+from heliograph.recovery.drill.signals import terminable, uninterrupted
+from heliograph.recovery.drill.story import DrillOptions, DrillStory, Work
 from heliograph.recovery.operation import HookRunner, StepReport, StepState
 
 NAME = "drill"

@@ -7,7 +7,7 @@ import time
 from heliograph.config.flow import FlowConfig
 from heliograph.recovery.flow_gate import FlowGate
 from heliograph.recovery.journal import Journal
-from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.steps.step import Outlook, Step, Tell
 
 CLOSED_AT = "closed at"  # in the journal: milliseconds
 

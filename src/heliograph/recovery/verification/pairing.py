@@ -16,7 +16,7 @@ from heliograph.kafka.batches import COMPRESSION_MASK, DELETE_HORIZON, HEADER_SI
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
-from heliograph.recovery.difference import Difference, same_content
+from heliograph.recovery.verification.difference import Difference, same_content
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from heliograph.errors import BrokerUnavailable, ClusterError, StillWriting
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import OpenTransaction
 from heliograph.model import TopicPartition
-from heliograph.recovery.step import Tell
+from heliograph.recovery.steps.step import Tell
 
 _LOOK_SECONDS: Final = 0.5
 _LOOKS_A_WAIT: Final = 5  # short waits are looked at more often

@@ -16,8 +16,8 @@ from heliograph.config.flow import FlowConfig
 from heliograph.config.hook import Command, Hook, HookAction, OnFailure, Webhook, When
 from heliograph.config.secret import Secret, redact
 from heliograph.errors import HookFailed
-from heliograph.recovery.shell_command import run_shell
-from heliograph.recovery.webhook_call import post
+from heliograph.recovery.hooks.shell_command import run_shell
+from heliograph.recovery.hooks.webhook_call import post
 
 log = logging.getLogger(__name__)
 

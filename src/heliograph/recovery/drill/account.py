@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heliograph.model import TopicPartition
-from heliograph.recovery.drill_content import Content, Found
-from heliograph.recovery.drill_groups import CanaryGroup, Offsets
-from heliograph.recovery.drill_load import Acked
+from heliograph.recovery.drill.content import Content, Found
+from heliograph.recovery.drill.groups import CanaryGroup, Offsets
+from heliograph.recovery.drill.load import Acked
 from heliograph.recovery.wording import counted
 
 _NOWHERE: Offsets = {}

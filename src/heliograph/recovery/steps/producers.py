@@ -8,9 +8,9 @@ from heliograph.kafka.admin import Admin
 from heliograph.model import TopicPartition
 from heliograph.recovery.books import is_carried
 from heliograph.recovery.journal import Journal
-from heliograph.recovery.producer_fence import Fence, FenceWay, ProducerFence
-from heliograph.recovery.producers import ProducerWatch
-from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.producers.fence import Fence, FenceWay, ProducerFence
+from heliograph.recovery.producers.watch import ProducerWatch
+from heliograph.recovery.steps.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
 from heliograph.sync.topics import mirrored_names
 

@@ -25,7 +25,7 @@ from heliograph.kafka.writer import Writer
 from heliograph.model import Position, TopicPartition
 from heliograph.recovery.books import is_carried, read_books
 from heliograph.recovery.journal import Journal
-from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.steps.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
 from heliograph.sync.topics import create_topics, mirrored_names, opposite_ledger
 

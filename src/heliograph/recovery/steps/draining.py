@@ -13,7 +13,7 @@ from heliograph.model import TopicPartition
 from heliograph.recovery.books import is_carried
 from heliograph.recovery.flow_gate import FlowGate
 from heliograph.recovery.mirroring import Mirroring
-from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.steps.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
 
 _LOOK_SECONDS = 0.5

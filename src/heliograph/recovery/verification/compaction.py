@@ -12,8 +12,8 @@ from typing import NamedTuple
 from heliograph.kafka import records
 from heliograph.kafka.batches import LOG_APPEND_TIME
 from heliograph.kafka.records import Record
-from heliograph.recovery.difference import Difference
-from heliograph.recovery.pairing import Pairing, Stretch
+from heliograph.recovery.verification.difference import Difference
+from heliograph.recovery.verification.pairing import Pairing, Stretch
 
 MOST_KEYS = 1_000_000  # of a side at once, about 200 bytes each
 

@@ -20,8 +20,8 @@ from heliograph.kafka.newest_positions import newest_positions
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import Event, LedgerEntry, Position, TopicPartition
-from heliograph.recovery.comparison import Rules, Slice
-from heliograph.recovery.segments import Bounds, Coverage, PartitionHistory
+from heliograph.recovery.verification.comparison import Rules, Slice
+from heliograph.recovery.verification.segments import Bounds, Coverage, PartitionHistory
 from heliograph.sync.topics import keeps_names, ledger_topic, offsets_topic, opposite_ledger, read_plan
 
 SLICE_BYTES = 48 * 1024 * 1024

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
 from heliograph.model import TopicPartition
-from heliograph.recovery.comparison import SliceResult, opened_sides
-from heliograph.recovery.difference import Difference
-from heliograph.recovery.verification_plan import PlannedPartition, Scope, VerificationPlan, plan_verification
+from heliograph.recovery.verification.comparison import SliceResult, opened_sides
+from heliograph.recovery.verification.difference import Difference
+from heliograph.recovery.verification.plan import PlannedPartition, Scope, VerificationPlan, plan_verification
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from heliograph.config.cluster import ClusterConfig
 from heliograph.errors import ClusterError
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
-from heliograph.recovery.drill_account import Account
+from heliograph.recovery.drill.account import Account
 from heliograph.recovery.operation import OperationReport, StepReport, StepState
 from heliograph.recovery.wording import counted
 

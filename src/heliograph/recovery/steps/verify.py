@@ -7,8 +7,8 @@ from heliograph.config.mirror_config import MirrorConfig
 from heliograph.errors import StepFailed
 from heliograph.recovery.books import read_books
 from heliograph.recovery.journal import Journal
-from heliograph.recovery.step import Outlook, Step, Tell
-from heliograph.recovery.verification import verify_locally
+from heliograph.recovery.steps.step import Outlook, Step, Tell
+from heliograph.recovery.verification.verification import verify_locally
 from heliograph.recovery.wording import counted
 
 _SHOWN = 3

@@ -18,16 +18,16 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.deletion import delete_topics
 from heliograph.kafka.groups import Change, Groups
 from heliograph.kafka.topics import Status
-from heliograph.recovery.drill_config import (
+from heliograph.recovery.drill.config import (
     DrillConfig,
     carriers,
     embedded_entries,
     rehearsal_entries,
     write_config,
 )
-from heliograph.recovery.drill_load import CanaryLoad
-from heliograph.recovery.drill_mirror import DrillMirror
-from heliograph.recovery.drill_names import DrillNames
+from heliograph.recovery.drill.load import CanaryLoad
+from heliograph.recovery.drill.mirror import DrillMirror
+from heliograph.recovery.drill.names import DrillNames
 
 _PATIENCE_SECONDS = 30.0
 

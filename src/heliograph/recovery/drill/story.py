@@ -15,22 +15,22 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.groups import Groups
 from heliograph.kafka.topics import NewTopic, Status
 from heliograph.model import TopicPartition
-from heliograph.recovery import drill_groups
-from heliograph.recovery.drill_account import Evidence, draw_up
-from heliograph.recovery.drill_config import flow_of
-from heliograph.recovery.drill_content import Content, read_content
-from heliograph.recovery.drill_groups import CanaryGroups, Offsets
-from heliograph.recovery.drill_load import CanaryLoad
-from heliograph.recovery.drill_mirror import DrillMirror
-from heliograph.recovery.drill_names import PARTITIONS
-from heliograph.recovery.drill_report import RTO_LIMIT_SECONDS, DrillReport, versions
-from heliograph.recovery.drill_scene import Scene
+from heliograph.recovery.drill import groups as drill_groups
+from heliograph.recovery.drill.account import Evidence, draw_up
+from heliograph.recovery.drill.config import flow_of
+from heliograph.recovery.drill.content import Content, read_content
+from heliograph.recovery.drill.groups import CanaryGroups, Offsets
+from heliograph.recovery.drill.load import CanaryLoad
+from heliograph.recovery.drill.mirror import DrillMirror
+from heliograph.recovery.drill.names import PARTITIONS
+from heliograph.recovery.drill.report import RTO_LIMIT_SECONDS, DrillReport, versions
+from heliograph.recovery.drill.scene import Scene
 from heliograph.recovery.failback import TailOptions, failback, with_reverse
 from heliograph.recovery.failover import failover
 from heliograph.recovery.operation import Operation, OperationReport, StepState
-from heliograph.recovery.step import Tell
+from heliograph.recovery.steps.step import Tell
 from heliograph.recovery.switchover import MoveOptions
-from heliograph.recovery.verification import verify_locally
+from heliograph.recovery.verification.verification import verify_locally
 from heliograph.sync.topics import create_topics, mirrored_names
 
 _START_SECONDS = 120.0

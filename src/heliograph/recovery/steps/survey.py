@@ -17,7 +17,7 @@ from heliograph.kafka.network import opened
 from heliograph.kafka.reading import LATEST
 from heliograph.model import TopicPartition
 from heliograph.recovery.books import Books, read_books
-from heliograph.recovery.step import Outlook, Step, Tell
+from heliograph.recovery.steps.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
 
 _PROBE_MS = 1500

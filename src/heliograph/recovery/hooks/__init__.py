@@ -1,0 +1,1 @@
+"""The user's own commands and webhooks at the steps of an operation."""

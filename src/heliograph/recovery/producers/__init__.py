@@ -1,0 +1,1 @@
+"""Whoever writes to a source: waited for, or kept out."""

@@ -1,0 +1,1 @@
+"""Proof that a target equals its source."""
