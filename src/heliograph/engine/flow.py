@@ -105,7 +105,9 @@ class FlowDriver:
 
     def __init__(self, settings: FlowSettings, topics: FlowTopics) -> None:
         self.settings = settings
-        self.owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._process = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.owner = self._process  # as of the last take-over
+        self._take_overs = 0
         self.totals = FlowTotals()
         self.was_taken_over = False
         self.followers: list[Callable[[LedgerEntry], None]] = []  # told of every transaction
@@ -160,14 +162,20 @@ class FlowDriver:
     def take_over(self) -> None:
         """Become the only one who writes for this flow. The order is the guarantee: announce, then find, then fence.
 
+        Every take-over has a name of its own, also within one process: a lane that outlives a failed query must not go
+        on beside those of the next one, which may copy its partitions under other transactional ids.
+
         What the flow was told is looked at after it was announced: whoever closes it writes that down first, and
         announces that then.
         """
         self._topics.prepare()
+        self._take_overs += 1
+        self.owner = f"{self._process}-{self._take_overs}"
         self._bookkeeping.announce_owner(self.owner)
         self.on_announced()
         ids = self._lane_ids()
         self.refresh()
+        self.totals.set_aside.clear()  # the new lanes try every partition, and tell which they must set aside
         self._bookkeeping.fence(ids, {assignment.target for assignment in self._assignments})
         self.has_lanes.clear()
         self._wanted.set()
