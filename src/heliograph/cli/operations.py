@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from heliograph.config.flow import FlowConfig
     from heliograph.recovery.operation import Operation, OperationReport, PlannedStep, StepReport
     from heliograph.recovery.switchover import MoveOptions
 
@@ -85,10 +86,9 @@ def switchover(
     from heliograph.config.mirror_config import load
     from heliograph.recovery.switchover import switchover as steps
 
-    config = load(file)
-    chosen = one_flow(config, flow)
-    operation = steps(config, chosen, _move_options(fence, quiet, patience, leave_consumers, verify))
-    _perform(operation, Wishes(dry_run, yes, undo, output_format))
+    config, wishes = load(file), Wishes(dry_run, yes, undo, output_format)
+    chosen = wishes.confirmed("switchover", one_flow(config, flow))
+    _perform(steps(config, chosen, _move_options(fence, quiet, patience, leave_consumers, verify)), wishes)
 
 
 def failover(
@@ -107,8 +107,8 @@ def failover(
     from heliograph.config.mirror_config import load
     from heliograph.recovery.failover import failover as steps
 
-    config = load(file)
-    _perform(steps(config, one_flow(config, flow)), Wishes(dry_run, yes, False, output_format))
+    config, wishes = load(file), Wishes(dry_run, yes, False, output_format)
+    _perform(steps(config, wishes.confirmed("failover", one_flow(config, flow))), wishes)
 
 
 def failback(
@@ -138,10 +138,10 @@ def failback(
 
     if tail and tail_topic:
         raise typer.BadParameter("--tail and --tail-topic: one of both")
-    config = load(file)
+    config, wishes = load(file), Wishes(dry_run, yes, undo, output_format)
+    chosen = wishes.confirmed("failback", one_flow(config, flow))
     options = _move_options(fence, quiet, patience, leave_consumers, verify)
-    operation = steps(config, one_flow(config, flow), options, TailOptions(tail, tail_topic))
-    _perform(operation, Wishes(dry_run, yes, undo, output_format))
+    _perform(steps(config, chosen, options, TailOptions(tail, tail_topic)), wishes)
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,15 @@ class Wishes:
     is_sure: bool
     is_undo: bool
     output_format: Format
+
+    def confirmed(self, operation: str, flow: FlowConfig) -> FlowConfig:
+        """The flow, once whoever sits there is sure: at three in the morning one should know what one is moving."""
+        if self.is_dry_run or self.is_sure:
+            return flow
+        if not sys.stdin.isatty():
+            raise typer.BadParameter(f"{operation} changes clusters: confirm it with --yes, or look with --dry-run")
+        typer.confirm(f"{operation} of {flow.name}: begin?", abort=True, err=True)
+        return flow
 
 
 def _move_options(
@@ -171,8 +180,6 @@ def _perform(operation: Operation, wishes: Wishes) -> None:
         )
         output.show(result, wishes.output_format)
         raise typer.Exit(1 if result.problems else 0)
-    if not wishes.is_sure:
-        _ask(operation.report)
     with _shown(operation, wishes.output_format):
         try:
             report = operation.undo() if wishes.is_undo else operation.run()
@@ -181,13 +188,6 @@ def _perform(operation: Operation, wishes: Wishes) -> None:
                 output.show(OperationResult(operation.report, operation.details()), wishes.output_format)
             raise
     output.show(OperationResult(report, operation.details()), wishes.output_format)
-
-
-def _ask(report: OperationReport) -> None:
-    """At three in the morning one should know which flow one is about to move."""
-    if not sys.stdin.isatty():
-        raise typer.BadParameter(f"{report.operation} changes clusters: confirm it with --yes, or look with --dry-run")
-    typer.confirm(f"{report.operation} of {report.flow}: begin?", abort=True, err=True)
 
 
 @contextmanager
