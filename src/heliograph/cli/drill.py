@@ -14,12 +14,11 @@ from heliograph.cli import output
 from heliograph.cli.flows import one_flow
 from heliograph.cli.operations import OneFlowOption
 from heliograph.cli.output import Data, Format, FormatOption
+from heliograph.cli.steps import steps_shown, steps_view
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
-    from heliograph.recovery.drill.drill import Drill
     from heliograph.recovery.drill.report import DrillReport
     from heliograph.recovery.drill.scene import Scene
     from heliograph.recovery.hooks.hooks import Hooks
@@ -70,7 +69,7 @@ def drill(
             output.show(preview, output_format)
             raise typer.Exit(1 if preview.problems else 0)
         rehearsal = Drill(scene, DrillOptions(seconds, rate, keep, report), hooks)
-        with _shown(rehearsal, output_format):
+        with steps_shown(rehearsal, output_format):
             result = rehearsal.run()
     files = result.write(report)
     output.show(DrillResult(result, files), output_format)
@@ -125,51 +124,6 @@ def _for_real_scene(wishes: _Wishes) -> Iterator[tuple[Scene, Hooks | None]]:
         specs = [ClusterSpec(alias, settings=_SOON_MISSED, folder=data / f"cluster-{alias}") for alias in aliases]
         clusters = stack.enter_context(running_clusters(*specs))
         yield ForReal(wishes.file, names, dict(zip(aliases, clusters, strict=True)), folder), None
-
-
-@contextmanager
-def _shown(drill: Drill, output_format: Format) -> Iterator[None]:
-    """Show steps while they are done: as a table that moves on a terminal, and else line by line."""
-    from heliograph.cli.logs import configure_logs
-
-    configure_logs(False)
-    console = output.message_console()
-    if not console.is_terminal or output_format is not Format.TABLE:
-        drill.on_change = _Lines().show
-        yield
-        return
-    from rich.live import Live
-
-    with Live(console=console, refresh_per_second=8) as live:
-        drill.on_change = lambda report: live.update(_steps_view(report))
-        yield
-
-
-class _Lines:
-    """One line for every step that has changed its state."""
-
-    def __init__(self) -> None:
-        self._shown: dict[str, object] = {}
-
-    def show(self, report: DrillReport) -> None:
-        """Print what is new."""
-        for step in report.steps:
-            if self._shown.get(step.name) is step.state or step.state.value == "waiting":
-                continue
-            self._shown[step.name] = step.state
-            text = f": {step.text}" if step.text else ""
-            output.message_console().print(f"{step.name} {step.state.value}{text}", markup=False)
-
-
-_MARKS = {"waiting": "·", "running": "…", "done": "✓", "failed": "✗", "put back": "↶"}
-
-
-def _steps_view(report: DrillReport) -> Table:
-    table = _table("", "step", "", "seconds")
-    for step in report.steps:
-        seconds = f"{step.seconds:.1f}" if step.seconds else ""
-        _row(table, _MARKS[step.state.value], step.title, "\n".join([step.text, *step.hooks]).strip(), seconds)
-    return table
 
 
 @dataclass(frozen=True)
@@ -235,27 +189,12 @@ class DrillResult:
         from rich.text import Text
 
         report = self.report
-        figures = _table("figure", "")
+        figures = output.table("figure", "")
         for name, value in report.figures().items():
-            _row(figures, name.replace("_", " "), "not measured" if value is None else value)
+            output.add_row(figures, name.replace("_", " "), "not measured" if value is None else value)
         lines = [
             *(f"fault: {fault}" for fault in report.faults),
             f"report: {', '.join(map(str, self.files))}",
             f"drill {report.id} of {report.flow}: {'pass' if report.passed else 'FAIL'} in {report.seconds:.0f} s",
         ]
-        return Group(_steps_view(report), figures, Text("\n".join(lines)))
-
-
-def _table(*columns: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    return table
-
-
-def _row(table: Table, *cells: object) -> None:
-    from rich.text import Text
-
-    table.add_row(*(Text(str(cell)) for cell in cells))
+        return Group(steps_view(report.steps), figures, Text("\n".join(lines)))

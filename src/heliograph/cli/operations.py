@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -16,14 +15,14 @@ from heliograph.cli import output
 from heliograph.cli.config import FileArgument
 from heliograph.cli.flows import one_flow
 from heliograph.cli.output import Data, Format, FormatOption
+from heliograph.cli.steps import steps_shown, steps_view
 from heliograph.errors import OperationFailed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
     from heliograph.config.flow import FlowConfig
-    from heliograph.recovery.operation import Operation, OperationReport, PlannedStep, StepReport
+    from heliograph.recovery.operation import Operation, OperationReport, PlannedStep
     from heliograph.recovery.switchover import MoveOptions
 
 
@@ -180,7 +179,7 @@ def _perform(operation: Operation, wishes: Wishes) -> None:
         )
         output.show(result, wishes.output_format)
         raise typer.Exit(1 if result.problems else 0)
-    with _shown(operation, wishes.output_format):
+    with steps_shown(operation, wishes.output_format):
         try:
             report = operation.undo() if wishes.is_undo else operation.run()
         except OperationFailed:
@@ -188,52 +187,6 @@ def _perform(operation: Operation, wishes: Wishes) -> None:
                 output.show(OperationResult(operation.report, operation.details()), wishes.output_format)
             raise
     output.show(OperationResult(report, operation.details()), wishes.output_format)
-
-
-@contextmanager
-def _shown(operation: Operation, output_format: Format) -> Iterator[None]:
-    """Show steps while they are done: as a table that moves on a terminal, and else line by line."""
-    from heliograph.cli.logs import configure_logs
-
-    configure_logs(False)
-    console = output.message_console()
-    if not console.is_terminal or output_format is not Format.TABLE:
-        operation.on_change = _Lines().show
-        yield
-        return
-    from rich.live import Live
-
-    with Live(console=console, refresh_per_second=8) as live:
-        operation.on_change = lambda report: live.update(_steps_view(report.steps))
-        yield
-
-
-class _Lines:
-    """One line for every step that has changed its state."""
-
-    def __init__(self) -> None:
-        self._shown: dict[str, object] = {}
-
-    def show(self, report: OperationReport) -> None:
-        """Print what is new."""
-        for step in report.steps:
-            if self._shown.get(step.name) is step.state or step.state.value == "waiting":
-                continue
-            self._shown[step.name] = step.state
-            text = f": {step.text}" if step.text else ""
-            output.message_console().print(f"{step.name} {step.state.value}{text}", markup=False)
-
-
-_MARKS = {"waiting": "·", "running": "…", "done": "✓", "failed": "✗", "put back": "↶"}
-
-
-def _steps_view(steps: Sequence[StepReport]) -> Table:
-    table = _table("", "step", "", "seconds")
-    for step in steps:
-        seconds = f"{step.seconds:.1f}" if step.seconds else ""
-        lines = "\n".join([step.text, *step.hooks]).strip()
-        _row(table, _MARKS[step.state.value], step.title, lines, seconds)
-    return table
 
 
 @dataclass(frozen=True)
@@ -269,11 +222,11 @@ class PreviewResult:
         from rich.console import Group
         from rich.text import Text
 
-        table = _table("", "step", "")
+        table = output.table("", "step", "")
         for step in self.steps:
             problems = [f"problem: {problem}" for problem in step.outlook.problems]
             lines = "\n".join(line for line in (step.outlook.text, *problems, *step.hooks) if line)
-            _row(table, "✗" if problems else "✓", step.title, lines)
+            output.add_row(table, "✗" if problems else "✓", step.title, lines)
         verdict = f"{len(self.problems)} problems: it would stop" if self.problems else "it can begin"
         return Group(table, *_detail_views(self.details), Text(f"dry run of {self.operation} {self.flow}: {verdict}"))
 
@@ -299,36 +252,25 @@ class OperationResult:
 
         report = self.report
         verdict = f"{report.operation} {report.flow}: {report.state} in {report.seconds:.1f} s ({report.id})"
-        return Group(_steps_view(report.steps), *_detail_views(self.details), Text(verdict))
+        return Group(steps_view(report.steps), *_detail_views(self.details), Text(verdict))
 
 
 def _detail_views(details: Mapping[str, Any]) -> Iterator[RenderableType]:
     if missing := [row for row in details.get("partitions", ()) if row["missing"]]:
-        table = _table("missing: topic", "partition", "mirrored to", "known end", "records")
+        table = output.table("missing: topic", "partition", "mirrored to", "known end", "records")
         for row in missing:
-            _row(table, row["topic"], row["partition"], row["mirrored_to"], row["known_end"], f"{row['missing']:,}")
+            output.add_row(
+                table, row["topic"], row["partition"], row["mirrored_to"], row["known_end"], f"{row['missing']:,}"
+            )
         yield table
     if groups := details.get("groups"):
-        table = _table("group", "topic", "partition", "was at", "target topic", "goes on at", "exact", "waiting", "")
+        table = output.table(
+            "group", "topic", "partition", "was at", "target topic", "goes on at", "exact", "waiting", ""
+        )
         for row in groups:
-            _row(
+            output.add_row(
                 table, row["group"], row["source_topic"], row["partition"], row["source_offset"], row["target_topic"],
                 row["target_offset"], "yes" if row["exact"] else f"no: up to {row['waiting']:,} again",
                 f"{row['waiting']:,}", row["outcome"],
             )  # fmt: skip
         yield table
-
-
-def _table(*columns: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    return table
-
-
-def _row(table: Table, *cells: object) -> None:
-    from rich.text import Text
-
-    table.add_row(*(Text(str(cell)) for cell in cells))

@@ -10,6 +10,8 @@ from typing import Annotated, Protocol, TypeAlias
 import typer
 import yaml
 from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from heliograph.errors import ConfigError, HeliographError
 
@@ -56,6 +58,19 @@ def show(result: Result, output: Format) -> None:
         print(yaml.safe_dump(result.data(), sort_keys=False, allow_unicode=True), end="")
     else:
         console().print(result.view())
+
+
+def table(*columns: str) -> Table:
+    """A table without lines, as all commands draw them."""
+    made = Table(box=None, pad_edge=False)
+    for column in columns:
+        made.add_column(column)
+    return made
+
+
+def add_row(table: Table, *cells: object) -> None:
+    """A row of plain text: what it says is never taken for markup."""
+    table.add_row(*(Text(str(cell)) for cell in cells))
 
 
 def show_error(error: HeliographError) -> None:
