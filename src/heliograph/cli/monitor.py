@@ -283,13 +283,10 @@ class RoundResult:
 
 
 def _topic_table(lines: Sequence[tuple[Look, TopicLag]], threshold: int) -> Table:
-    from rich.table import Table
 
     from heliograph.monitor.alerts import level_of
 
-    table = Table(box=None, pad_edge=False)
-    for column in ("flow", "topic", "lag", "level", "from", "partitions behind"):
-        table.add_column(column)
+    table = output.table("flow", "topic", "lag", "level", "from", "partitions behind")
     for look, topic in lines:
         lag = topic.lag_records
         level = "unknown" if lag is None else level_of(lag, threshold).value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heliograph.cli import output as out
 from heliograph.cli.config import FileArgument
 from heliograph.cli.flows import FlowOption, one_flow
 from heliograph.cli.output import Data, Format, FormatOption, show
@@ -172,15 +173,10 @@ class TranslateResult:
 
     def view(self) -> RenderableType:
         """One line an offset."""
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=None, pad_edge=False)
         columns = ("group", "topic", "partition", f"on {self.here}", "target topic", f"on {self.there}", "exact", "lag")
-        for column in columns:
-            table.add_column(column)
+        table = out.table(*columns)
         for cells in self._cells():
-            table.add_row(*map(Text, cells))
+            out.add_row(table, *cells)
         return table
 
     def _cells(self) -> Iterator[Sequence[str]]:

@@ -103,12 +103,9 @@ class StatusResult:
     def view(self) -> RenderableType:
         """One line a flow, then what needs attention."""
         from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, pad_edge=False)
-        for column in ("flow", "health", "lag", "behind", "records/s", "MB/s", "partitions", "set aside"):
-            table.add_column(column)
+        table = output.table("flow", "health", "lag", "behind", "records/s", "MB/s", "partitions", "set aside")
         for flow in self.flows:
             aside = sum(bool(item.set_aside) for item in flow.partitions)
             table.add_row(
@@ -161,11 +158,8 @@ class LagResult:
 
     def view(self) -> RenderableType:
         """One line a partition, the furthest behind first."""
-        from rich.table import Table
 
-        table = Table(box=None, pad_edge=False)
-        for column in ("flow", "source", "target", "mirrored to", "end", "lag", "behind"):
-            table.add_column(column)
+        table = output.table("flow", "source", "target", "mirrored to", "end", "lag", "behind")
         for flow in self.flows:
             for item in sorted(flow.partitions, key=lambda item: -item.lag_records):
                 table.add_row(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heliograph.cli import output as out
 from heliograph.cli.config import FileArgument
 from heliograph.cli.flows import FlowOption, chosen_flows
 from heliograph.cli.output import Data, Format, FormatOption, message_console, show
@@ -186,7 +187,7 @@ class PlanResult:
         """One line a partition, then what is left out."""
         from rich.console import Group
 
-        table = _table("flow", "source", "target", "from", "to", "about MB", "not yet mirrored", "how")
+        table = out.table("flow", "source", "target", "from", "to", "about MB", "not yet mirrored", "how")
         for plan in self.plans:
             for item in plan.partitions:
                 parts = item.coverage.segments
@@ -226,7 +227,7 @@ class VerifyResult:
         """One line a topic or partition, differences with both versions, what was left out, the verdict."""
         from rich.console import Group
 
-        table = _table("flow", "source", "target", "records", "MB", "verdict", "not yet mirrored", "how")
+        table = out.table("flow", "source", "target", "records", "MB", "verdict", "not yet mirrored", "how")
         for flow in self.flows:
             for rows in _grouped(flow.partitions, self.shows_partitions):
                 self._add_row(table, flow.flow, rows)
@@ -251,15 +252,6 @@ class VerifyResult:
 
 def _how(by_key: bool) -> str:
     return "last value of each key" if by_key else "every record"
-
-
-def _table(*columns: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    return table
 
 
 def _grouped(partitions: Sequence[PartitionResult], alone: bool) -> list[list[PartitionResult]]:
