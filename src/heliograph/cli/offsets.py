@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heliograph.cli import output as out
+from heliograph.cli import output
 from heliograph.cli.config import FileArgument
 from heliograph.cli.flows import FlowOption, one_flow
 from heliograph.cli.output import Data, Format, FormatOption, show
@@ -45,7 +45,7 @@ def translate(
     group: GroupOption = None,
     offset: OffsetOption = None,
     reverse: ReverseOption = False,
-    output: FormatOption = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Show where consumers would go on after a move; changes nothing.
 
@@ -60,7 +60,7 @@ def translate(
     config = load(file)
     chosen = one_flow(config, flow)
     wanted = {"": [_parsed_offset(text) for text in offset]} if offset else None
-    show(_translated(config, chosen, reverse, wanted, group or ()), output)
+    show(_translated(config, chosen, reverse, wanted, group or ()), output_format)
 
 
 def _parsed_offset(text: str) -> Offset:
@@ -174,9 +174,9 @@ class TranslateResult:
     def view(self) -> RenderableType:
         """One line an offset."""
         columns = ("group", "topic", "partition", f"on {self.here}", "target topic", f"on {self.there}", "exact", "lag")
-        table = out.table(*columns)
+        table = output.table(*columns)
         for cells in self._cells():
-            out.add_row(table, *cells)
+            output.add_row(table, *cells)
         return table
 
     def _cells(self) -> Iterator[Sequence[str]]:

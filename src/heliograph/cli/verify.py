@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heliograph.cli import output as out
+from heliograph.cli import output
 from heliograph.cli.config import FileArgument
 from heliograph.cli.flows import FlowOption, chosen_flows
 from heliograph.cli.output import Data, Format, FormatOption, message_console, show
@@ -61,7 +61,7 @@ def verify(
     deep: DeepOption = False,
     dry_run: PlanOption = False,
     partitions: PartitionsOption = False,
-    output: FormatOption = Format.TABLE,
+    output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Compare what is mirrored with its source, on both clusters; changes nothing.
 
@@ -83,10 +83,10 @@ def verify(
         raise typer.BadParameter("no flow that is asked for is enabled, so nothing is mirrored")
     plans = [plan_verification(one, scope) for one in chosen]
     if dry_run:
-        show(PlanResult(plans), output)
+        show(PlanResult(plans), output_format)
         return
     result = VerifyResult([_verified(config, plan) for plan in plans], partitions)
-    show(result, output)
+    show(result, output_format)
     raise typer.Exit(0 if result.is_equal else _DIFFERENT)
 
 
@@ -187,7 +187,7 @@ class PlanResult:
         """One line a partition, then what is left out."""
         from rich.console import Group
 
-        table = out.table("flow", "source", "target", "from", "to", "about MB", "not yet mirrored", "how")
+        table = output.table("flow", "source", "target", "from", "to", "about MB", "not yet mirrored", "how")
         for plan in self.plans:
             for item in plan.partitions:
                 parts = item.coverage.segments
@@ -227,7 +227,7 @@ class VerifyResult:
         """One line a topic or partition, differences with both versions, what was left out, the verdict."""
         from rich.console import Group
 
-        table = out.table("flow", "source", "target", "records", "MB", "verdict", "not yet mirrored", "how")
+        table = output.table("flow", "source", "target", "records", "MB", "verdict", "not yet mirrored", "how")
         for flow in self.flows:
             for rows in _grouped(flow.partitions, self.shows_partitions):
                 self._add_row(table, flow.flow, rows)
