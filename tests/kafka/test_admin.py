@@ -29,7 +29,7 @@ from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import TopicPartition
 from tests.waiting import wait_until
 from tests.zoo import raw
-from tests.zoo.topics import create_topic
+from tests.zoo.topics import create_topic, fresh_name
 from tests.zoo.transactions import RawTransaction
 
 pytestmark = pytest.mark.kafka
@@ -301,3 +301,14 @@ def test_rights_on_transactional_ids_are_found_out_without_using_one(
 def _await_rights(admin: Admin, rights: set[Operation]) -> None:
     """A rule that has just been made reaches the broker's authorizer a moment later."""
     wait_until(lambda: admin.transactional_id_rights("tx-check") == rights, f"the rights {rights}", 10)
+
+
+def test_topics_are_deleted_and_those_that_are_gone_are_fine(primary: EmbeddedCluster) -> None:
+    goes, stays = (create_topic(primary.bootstrap_servers, fresh_name(name)) for name in ("goes", "stays"))
+    never = fresh_name("never-there")
+    with Admin(Access("primary", primary.bootstrap_servers.split(","))) as admin:
+        outcomes = admin.delete_topics([goes, never])
+        assert {name: item.status for name, item in outcomes.items()} == {goes: Status.DONE, never: Status.ALREADY}
+        wait_until(lambda: goes not in admin.topics([goes, stays]), "the topic to go")
+        assert stays in admin.topics([stays])
+        assert admin.delete_topics([]) == {}

@@ -9,7 +9,6 @@ from heliograph.control.chores import Chore, ChoreReport
 from heliograph.engine.flow import FlowDriver
 from heliograph.kafka import ledger
 from heliograph.kafka.closeable import Closeable
-from heliograph.kafka.records import Record
 from heliograph.kafka.writer import Writer
 from heliograph.model import TopicPartition
 
@@ -44,6 +43,6 @@ class ChoreBook(Closeable):
         if states and (failures != self._failures or now - self._written_at >= _REPEAT_SECONDS):
             now_ms = int(time.time() * 1000)
             value = ledger.encode_chores(self._flow.name, self._flow.owner, now_ms, states)
-            self._writer.append(self._where, [Record(0, now_ms, self._flow.name.encode(), value)])
+            self._writer.append(self._where, [ledger.record(self._flow.name, now_ms, value)])
             self._failures, self._written_at = failures, now
         return ""

@@ -9,7 +9,6 @@ from heliograph.control.lag_watch import LagWatch
 from heliograph.engine.flow import FlowDriver
 from heliograph.kafka import ledger
 from heliograph.kafka.closeable import Closeable
-from heliograph.kafka.records import Record
 from heliograph.kafka.writer import Writer
 from heliograph.model import SourceSight, TopicPartition
 
@@ -44,5 +43,5 @@ class SightBook(Closeable):
             return ""
         self._told = SourceSight(at_ms, ends)
         value = ledger.encode_sight(self._flow.name, self._flow.owner, self._told)
-        self._writer.append(self._where, [Record(0, at_ms, self._flow.name.encode(), value)])
+        self._writer.append(self._where, [ledger.record(self._flow.name, at_ms, value)])
         return f"{len(ends)} of {len(lags)} partitions behind"

@@ -13,7 +13,6 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.leftovers import end_leftovers
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import Position, TopicPartition
 
@@ -36,7 +35,7 @@ class Bookkeeping:
     def announce_owner(self, owner: str) -> None:
         """Write down that the flow is ours from now on: lanes of a former owner that start later see it and stop."""
         now = int(time.time() * 1000)
-        record = Record(0, now, self._flow.encode(), ledger.encode_owner(self._flow, owner, now))
+        record = ledger.record(self._flow, now, ledger.encode_owner(self._flow, owner, now))
         with self._network() as (loop, network):
             self.ledger_read_to = writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
 

@@ -153,7 +153,7 @@ class LaneSession:
             now = int(time.time() * 1000)
             value = ledger.encode_producer(plan.flow, plan.owner, producer_id, now)
             where = TopicPartition(plan.ledger_topic, 0)
-            writing.append(self._loop, self._target, where, [Record(0, now, plan.flow.encode(), value)])
+            writing.append(self._loop, self._target, where, [ledger.record(plan.flow, now, value)])
             self._announced.add(producer_id)
 
     def _current_positions(self) -> dict[TopicPartition, Position]:
@@ -309,7 +309,7 @@ class LaneSession:
         """What a transaction writes down on the target: its ledger entry, and how far each partition is."""
         plan, now = self._plan, entry.written_at_ms
         contents: dict[TopicPartition, list[Record]] = {
-            TopicPartition(plan.ledger_topic, 0): [Record(0, now, plan.flow.encode(), ledger.encode_entry(entry))]
+            TopicPartition(plan.ledger_topic, 0): [ledger.record(plan.flow, now, ledger.encode_entry(entry))]
         }
         for progress, position in finished:
             key = positions.encode_key(self._source.access.alias, progress.source)

@@ -13,6 +13,7 @@ from kafka.protocol.admin import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
     DeleteAclsRequest,
+    DeleteTopicsRequest,
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
     ListTransactionsRequest,
@@ -53,6 +54,7 @@ _TOPIC_DENIED = 29
 _CLUSTER_DENIED = 31
 _TOPIC_EXISTS = 36
 _INVALID_PARTITIONS = 37
+_DELETED_BY_NAME = 5  # later versions of the request are about topic ids
 _TRANSACTIONAL_ID_DENIED = 53
 _NO_AUTHORIZER = 54
 
@@ -140,6 +142,15 @@ class Admin(Closeable):
             )
             answer = self._ask("add partitions", request, self._controller())
             results |= {item.name: _outcome(item, _INVALID_PARTITIONS) for item in answer.results}
+        return results
+
+    def delete_topics(self, names: Collection[str]) -> dict[str, Outcome]:
+        """Delete topics. One that is gone already is fine."""
+        results: dict[str, Outcome] = {}
+        for some in _chunks(sorted(names)):
+            request = DeleteTopicsRequest(topic_names=list(some), timeout_ms=self.access.request_timeout_ms)
+            answer = self._ask("delete topics", request, self._controller(), highest=_DELETED_BY_NAME)
+            results |= {item.name: _outcome(item, _UNKNOWN_TOPIC) for item in answer.responses}
         return results
 
     def wait_for_topics(self, partitions: Mapping[str, int], patience: float = 10) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from heliograph.kafka.records import Record
 from heliograph.model import (
     ChoreState,
     Event,
@@ -50,6 +51,11 @@ def decode_entry(value: bytes) -> LedgerEntry | None:
         tuple(_decode_progress(progress) for progress in fields["partitions"]),
         tuple(_decode_event(event, fields["writtenAt"]) for event in fields.get("events", ())),
     )
+
+
+def record(flow: str, at_ms: int, value: bytes) -> Record:
+    """A record of a flow's ledger."""
+    return Record(0, at_ms, flow.encode(), value)
 
 
 _OPERATION = "operation "  # how the name of an owner begins that only wants the mirror to hold

@@ -17,7 +17,6 @@ from heliograph.control.stored_state import StateStore
 from heliograph.kafka import ledger
 from heliograph.kafka.access import access_for
 from heliograph.kafka.closeable import Closeable
-from heliograph.kafka.records import Record
 from heliograph.kafka.writer import Writer
 from heliograph.model import OperationNote, TopicPartition
 from heliograph.sync.topics import ledger_topic
@@ -68,7 +67,7 @@ class Journal(Closeable):
     def note(self, step: str, state: str, text: str) -> None:
         """Write a line."""
         note = OperationNote(self.operation, self.id, step, state, text, self._by, _now_ms())
-        record = Record(0, note.at_ms, self._flow.name.encode(), ledger.encode_note(self._flow.name, note))
+        record = ledger.record(self._flow.name, note.at_ms, ledger.encode_note(self._flow.name, note))
         self._writer.append(self._where, [record])
         for listener in self.listeners:
             listener(note)

@@ -15,7 +15,6 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import ClusterError
 from heliograph.kafka.access import Access, access_for
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.deletion import delete_topics
 from heliograph.kafka.groups import Change, Groups
 from heliograph.kafka.topics import Status
 from heliograph.recovery.drill.config import (
@@ -203,7 +202,7 @@ class _Sweep:
     def _delete_topics(self) -> None:
         with Admin(self._access) as admin:
             names = self._names.ours(admin.topics())
-            for name, outcome in delete_topics(self._access, names).items():
+            for name, outcome in admin.delete_topics(names).items():
                 self._note(outcome.status is not Status.REFUSED, f"topic {name}", outcome.reason)
             deadline = time.monotonic() + _PATIENCE_SECONDS
             while (left := self._names.ours(admin.topics())) and time.monotonic() < deadline:
