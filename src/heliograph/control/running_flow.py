@@ -28,7 +28,7 @@ from heliograph.model import Assignment, Event, LedgerEntry, TopicPartition
 from heliograph.sync.group_offsets import GroupOffsets
 
 _KEPT_EVENTS = 1000
-_ORDERS_SECONDS = 5.0
+ORDERS_SECONDS = 5.0  # how soon a mirror does what others have written down
 _STALLED_SECONDS = 30.0
 _BLIND_SECONDS = 20.0  # without knowing where the source ends
 
@@ -132,7 +132,7 @@ class RunningFlow:
         own.append(SightBook(driver, lag_watch).chore())
         for chore in (*duties.duties(config, self.config, driver, self.groups, self.meter), *own):
             chores.add(self._gated(chore, driver.in_charge.is_set))
-        orders = Chore("orders", _ORDERS_SECONDS, lambda: self.follow_orders())
+        orders = Chore("orders", ORDERS_SECONDS, lambda: self.follow_orders())
         for chore in (lag_watch.chore(), self.history.chore(), orders):
             chores.add(chore)
         return chores
