@@ -52,7 +52,8 @@ class Journal(Closeable):
         """Go on with an unfinished operation of the same kind, or begin a new one; what is remembered stays."""
         now = _now_ms()
         if not self.is_unfinished:
-            identity = time.strftime(f"{self.operation}-%Y%m%dT%H%M%SZ", time.gmtime())
+            moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now / 1000))
+            identity = f"{self.operation}-{moment}.{now % 1000:03}Z"
             remembered = self._fields.get("remembered", {})
             self._fields = {"operation": self.operation, "id": identity, "began": now, "remembered": remembered}
         self.id = str(self._fields["id"])
