@@ -9,6 +9,7 @@ from typing import Any
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
 from heliograph.errors import HeliographError, OperationFailed
+from heliograph.recovery.journal import operation_id
 from heliograph.recovery.operation import OperationReport, PlannedStep, StepReport, StepState
 from heliograph.recovery.steps.step import Outlook
 from heliograph.recovery.verification.plan import Scope, plan_verification
@@ -44,7 +45,7 @@ class VerificationRun:
         """Compare; raises OperationFailed if something differs, or cannot be compared."""
         report, line = self.report, self.report.steps[0]
         began = time.time()
-        report.id = time.strftime(f"{NAME}-%Y%m%dT%H%M%SZ", time.gmtime(began))
+        report.id = operation_id(NAME, int(began * 1000))
         report.began_at_ms, report.state, line.state = int(began * 1000), "running", StepState.RUNNING
         try:
             line.text = self._compare()

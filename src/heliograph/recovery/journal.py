@@ -24,6 +24,12 @@ from heliograph.sync.topics import ledger_topic
 _UNDER_WAY, _DONE, _FAILED = "under way", "done", "failed"
 
 
+def operation_id(operation: str, began_at_ms: int) -> str:
+    """What an operation is known by: its kind, and when it began."""
+    moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime(began_at_ms / 1000))
+    return f"{operation}-{moment}.{began_at_ms % 1000:03}Z"
+
+
 class Journal(Closeable):
     """The journal of one flow, for one operation."""
 
@@ -52,8 +58,7 @@ class Journal(Closeable):
         """Go on with an unfinished operation of the same kind, or begin a new one; what is remembered stays."""
         now = _now_ms()
         if not self.is_unfinished:
-            moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now / 1000))
-            identity = f"{self.operation}-{moment}.{now % 1000:03}Z"
+            identity = operation_id(self.operation, now)
             remembered = self._fields.get("remembered", {})
             self._fields = {"operation": self.operation, "id": identity, "began": now, "remembered": remembered}
         self.id = str(self._fields["id"])
