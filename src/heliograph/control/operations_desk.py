@@ -12,6 +12,7 @@ from contextvars import copy_context
 from heliograph.control.operation_order import OperationOrder, Work
 from heliograph.control.running_mirror import RunningMirror
 from heliograph.errors import HeliographError, OperationFailed
+from heliograph.recovery.journal import operation_id
 from heliograph.recovery.operation import OperationReport, StepState
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class OperationRun:
         self.by = by
         self._work = work
         self._began = time.time()
-        self._first_name = time.strftime(f"{order.kind.value}-%Y%m%dT%H%M%SZ-new", time.gmtime(self._began))
+        self._first_name = operation_id(order.kind.value, int(self._began * 1000)) + "-new"
         self._seconds = 0.0
         self._error = ""
         self._is_told_to_stop = threading.Event()
