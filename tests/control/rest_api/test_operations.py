@@ -59,7 +59,7 @@ class Desk:
         """Begin one; where it can be asked about."""
         answer = self.post(operation, **more)
         assert answer.status_code == 202, answer.text
-        assert answer.json()["state"] == "running"
+        assert answer.json()["state"] in ("running", "done", "put back")  # some are over in no time
         prefix, location = "/api/v1/operations", answer.headers["Location"]
         assert location.startswith(f"{prefix}/{answer.json()['id']}?")
         return str(location.removeprefix(prefix))
@@ -281,6 +281,7 @@ def test_a_failover_closes_the_flow_and_tells_what_is_missing(desk: Desk) -> Non
     stage = desk.stage
     stage.commit_somewhere(seed=2)
     desk.await_checkpoints()
+    wait_until(lambda: desk.post("failover", dry_run=True).json()["details"]["missing_records"] == 0, "all records", 30)
     found = desk.await_end(desk.begin("failover"))
 
     assert (found["state"], found["error"]) == ("done", "")
