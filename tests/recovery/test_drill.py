@@ -13,6 +13,7 @@ from heliograph.config.mirror_config import load
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import StepFailed
 from heliograph.kafka.access import Access
+from heliograph.kafka.admin import Admin
 from heliograph.kafka.groups import Committed, Groups
 from heliograph.model import TopicPartition
 from heliograph.recovery.drill import scene as drill_scene
@@ -131,9 +132,9 @@ def test_what_fails_in_the_middle_is_cleaned_up_and_told(
 def test_a_topic_that_stays_is_a_fault(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = _rehearsal(file, tmp_path)
     drill = Drill(scene, DrillOptions(reports=tmp_path))
-    real_delete, kept = drill_scene.delete_topics, scene.drill.names.topics[0]
+    real_delete, kept = Admin.delete_topics, scene.drill.names.topics[0]
     monkeypatch.setattr(drill_scene, "_PATIENCE_SECONDS", 0.5)
-    monkeypatch.setattr(drill_scene, "delete_topics", lambda access, names: real_delete(access, set(names) - {kept}))
+    monkeypatch.setattr(Admin, "delete_topics", lambda admin, names: real_delete(admin, set(names) - {kept}))
 
     def fail(_: str) -> None:
         raise KeyboardInterrupt
