@@ -82,6 +82,7 @@ def test_ctrl_c_ends_it_in_good_order_with_the_report(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("heliograph-*"))
 
 
+@pytest.mark.long
 def test_kept_data_is_gone_on_with(tmp_path: Path) -> None:
     reports = []
     for _ in range(2):

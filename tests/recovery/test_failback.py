@@ -125,7 +125,7 @@ def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
         wait_until(lambda: _all(backup, stage.topic) == mirrored + lost + new, "the tail on B", 60, 0.5)
 
 
-@short_and_long("steps", ("mirror", "groups"), STEPS)
+@short_and_long("steps", ("groups",), STEPS)
 def test_a_run_that_is_killed_after_a_step_is_finished_by_the_next(
     primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, steps: tuple[str, ...]
 ) -> None:
