@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
+from heliograph.control.drill_run import DrillRun, DrillWishes
 from heliograph.control.running_mirror import RunningMirror
 from heliograph.control.verification_run import VerificationRun
 from heliograph.recovery.failback import TailOptions, failback, with_reverse
@@ -26,6 +27,7 @@ class Kind(Enum):
     FAILOVER = "failover"
     FAILBACK = "failback"
     VERIFY = "verify"
+    DRILL = "drill"
 
     @property
     def can_be_undone(self) -> bool:
@@ -62,15 +64,19 @@ class OperationOrder:
     move: MoveOptions = field(default_factory=MoveOptions)
     tail_topic: str | None = None
     compared_seconds: float | None = None  # of a verification; None: all records
+    drill: DrillWishes = field(default_factory=DrillWishes)
 
     def __str__(self) -> str:
         return f"{'undo of ' if self.is_undo else ''}{self.kind.value} of {self.flow.name}"
 
     @property
     def claim(self) -> frozenset[str]:
-        """What no other order may have at the same time: both directions. A comparison must not hold up a failover."""
+        """What no other order may have at the same time: both directions.
+
+        What does not touch the flow, a comparison or a drill, must not hold up a failover.
+        """
         clusters = frozenset((self.flow.source.alias, self.flow.target.alias))
-        return clusters | {self.kind.value} if self.kind is Kind.VERIFY else clusters
+        return clusters | {self.kind.value} if self.kind in (Kind.VERIFY, Kind.DRILL) else clusters
 
     def work(self, config: MirrorConfig) -> Work:
         """The steps; asks the target what earlier operations have left. Raises HeliographError."""
@@ -81,6 +87,8 @@ class OperationOrder:
         if self.kind is Kind.FAILBACK:
             # Never a file: whoever asks cannot read the disk of this process.
             return failback(config, self.flow, self.move, TailOptions(topic=self.tail_topic or self._new_topic()))
+        if self.kind is Kind.DRILL:
+            return DrillRun(config, self.flow, self.drill)
         return VerificationRun(config, self.flow, self.compared_seconds)
 
     def obstacle(self, mirror: RunningMirror) -> str:

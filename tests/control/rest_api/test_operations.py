@@ -16,6 +16,7 @@ from heliograph.control.running_mirror import RunningMirror
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import reading
 from heliograph.recovery.flow_gate import FlowGate
+from tests.chaos.stage import admin_of
 from tests.control.rest.serving import LOOPBACK, TOKENS, Lines, token_of
 from tests.recovery.move_stage import PARTITIONS, MoveStage, access, values
 from tests.waiting import wait_until
@@ -70,9 +71,9 @@ class Desk:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    def await_end(self, path: str) -> dict[str, Any]:
+    def await_end(self, path: str, seconds: float = 90) -> dict[str, Any]:
         """Wait until an operation is over."""
-        wait_until(lambda: self.look(path)["state"] != "running", "the end of an operation", 90, 0.2)
+        wait_until(lambda: self.look(path)["state"] != "running", "the end of an operation", seconds, 0.2)
         return self.look(path)
 
     def await_wait_for_producers(self, path: str) -> None:
@@ -309,3 +310,31 @@ def test_a_failback_keeps_what_was_not_mirrored_in_a_topic(desk: Desk) -> None:
     assert {record.value for record in saved} == after - before
     assert tail["records"] == len(saved) == len(after - before) > 0
     assert not FlowGate(stage.flow).is_closed
+
+
+def test_a_drill_shows_what_it_would_create(desk: Desk) -> None:
+    seen = desk.post("drill", "operator", dry_run=True).json()
+    assert seen["can_begin"] is True, seen
+    assert "topic heliograph-drill-" in seen["steps"][0]["would"]
+    assert desk.post("drill", "operator").status_code == 403
+    assert desk.post("drill", confirm=None).status_code == 400
+
+
+def test_a_drill_that_is_told_to_stop_leaves_nothing_behind(desk: Desk) -> None:
+    path = desk.begin("drill", options={"drill_seconds": 60, "drill_groups": 2})
+    wait_until(lambda: "mirror running" in desk.look(path)["steps"][0]["text"], "its second step", 60, 0.2)
+    name, _, query = path.partition("?")
+    assert desk.request("POST", f"{name}/stop?{query}").status_code == 202
+    found = desk.await_end(path)
+    assert (found["state"], "interrupted" in found["error"]) == ("failed", True)
+    for cluster in (desk.stage.source, desk.stage.target):
+        with admin_of(cluster) as admin:
+            assert not [topic for topic in admin.topics() if "heliograph-drill" in topic]
+
+
+@pytest.mark.long
+def test_a_drill_is_passed_beside_a_running_mirror(desk: Desk) -> None:
+    found = desk.await_end(desk.begin("drill", options={"drill_seconds": 5, "drill_groups": 3}), 240)
+    assert (found["state"], found["error"]) == ("done", "")
+    assert found["details"]["drill"]["verdict"] == "pass"
+    assert desk.look("")["operations"][0]["operation"] == "drill"

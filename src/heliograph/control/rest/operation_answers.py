@@ -33,6 +33,8 @@ class OptionsBody(BaseModel):
         pattern=r"^[a-zA-Z0-9._-]{1,249}$",
         description="where on the target a failback keeps what was not mirrored",
     )
+    drill_seconds: float = Field(default=20.0, ge=5, le=3600, description="of load before a drill loses the source")
+    drill_groups: int = Field(default=20, ge=1, le=1000, description="consumer groups of a drill")
 
 
 class OperationBody(BaseModel):
@@ -40,7 +42,7 @@ class OperationBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    operation: Literal["switchover", "failover", "failback", "verify"]
+    operation: Literal["switchover", "failover", "failback", "verify", "drill"]
     flow: str = Field(description="A->B; of a failback the flow that failed over, not the one back")
     dry_run: bool = Field(default=False, description="only tell what would be done, and what stands in the way")
     undo: bool = Field(default=False, description="put back what an earlier run has changed")

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 
+from heliograph.control.drill_run import DrillWishes
 from heliograph.control.operation_order import Kind, OperationOrder
 from heliograph.control.operations_desk import FlowBusy, OperationRun, OperationsDesk
 from heliograph.control.rest.errors import RestError
@@ -32,6 +33,7 @@ _TAKEN = {
     Kind.FAILOVER: set[str](),
     Kind.FAILBACK: {*_MOVE, "tail_topic"},
     Kind.VERIFY: {"verify_seconds"},
+    Kind.DRILL: {"drill_seconds", "drill_groups"},
 }
 
 router = APIRouter(prefix=_PATH, tags=["operations"])
@@ -123,7 +125,8 @@ def _order(site: Site, wanted: OperationBody) -> OperationOrder:
         raise RestError(400, "options.verify_seconds: null is for verify alone; 0 compares nothing")
     if options.verify_seconds == 0 and kind is Kind.VERIFY:
         raise RestError(400, "options.verify_seconds: 0 would compare nothing; null compares all records")
-    return OperationOrder(kind, flow, wanted.undo, _move(options), options.tail_topic, options.verify_seconds)
+    drill = DrillWishes(options.drill_seconds, options.drill_groups)
+    return OperationOrder(kind, flow, wanted.undo, _move(options), options.tail_topic, options.verify_seconds, drill)
 
 
 def _move(options: OptionsBody) -> MoveOptions:

@@ -72,6 +72,23 @@ const OPTIONS = {
   },
 };
 
+const DRILL = [
+  {
+    name: "drill_seconds",
+    label: "Load, seconds",
+    hint: "So long are canary records written before the source is taken for lost.",
+    kind: "number",
+    initial: 20,
+  },
+  {
+    name: "drill_groups",
+    label: "Groups",
+    hint: "So many canary groups move there and back.",
+    kind: "number",
+    initial: 20,
+  },
+];
+
 const MOVE = [OPTIONS.fence, OPTIONS.quiet, OPTIONS.patience, OPTIONS.leave, OPTIONS.verify];
 
 /**
@@ -112,6 +129,14 @@ export const KINDS = {
     operation: "verify",
     isHarmless: true,
     options: [OPTIONS.compared],
+  },
+  drill: {
+    label: "Drill",
+    remark:
+      "Rehearses failover and failback with canary topics and groups, and measures them. Topics and groups of " +
+      "production are not touched; what is created is deleted at the end.",
+    operation: "drill",
+    options: DRILL,
   },
   "undo-switchover": {
     label: "Undo a switchover",
