@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -172,3 +173,8 @@ def values(cluster: EmbeddedCluster, topic: str) -> dict[int, list[tuple[int, by
         for partition, record in reading.read_to_end(loop, network, topic, dict.fromkeys(range(PARTITIONS), 0)):
             found[partition].append((record.offset, record.value or b""))
     return found
+
+
+def contents(cluster: EmbeddedCluster, topic: str) -> Counter[bytes]:
+    """How often each value is in a topic, over all partitions."""
+    return Counter(value for items in values(cluster, topic).values() for _, value in items)

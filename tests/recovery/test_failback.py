@@ -17,7 +17,7 @@ from heliograph.recovery.producers.fence import FenceWay
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.stage import admin_of
-from tests.recovery.move_stage import PARTITIONS, QUICK, SAME_NAMES, MoveStage, values
+from tests.recovery.move_stage import PARTITIONS, QUICK, SAME_NAMES, MoveStage, contents
 from tests.recovery.steady_reader import SteadyReader
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -27,10 +27,6 @@ STEPS = (
     "open",
 )  # fmt: skip
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
-
-
-def _all(cluster: EmbeddedCluster, topic: str) -> Counter[bytes]:
-    return Counter(value for items in values(cluster, topic).values() for _, value in items)
 
 
 def _write(cluster: EmbeddedCluster, topic: str, at_least: int = 300) -> None:
@@ -52,7 +48,7 @@ def test_there_and_back_again(
         with stage.load():
             stage.await_growth()
             stage.commit_somewhere()
-        wait_until(lambda: _all(backup, stage.copy) == _all(primary, stage.topic), "all records", 30, 0.5)
+        wait_until(lambda: contents(backup, stage.copy) == contents(primary, stage.topic), "all records", 30, 0.5)
         stage.await_seen()
         before = stage.rests(primary, [stage.topic])
 
@@ -61,7 +57,7 @@ def test_there_and_back_again(
 
         assert stage.rests(backup, [stage.copy]) == before
         assert all(row["exact"] for row in there.details()["groups"])
-        mirrored = _all(primary, stage.topic)
+        mirrored = contents(primary, stage.topic)
         reader = SteadyReader(stage.groups[0])
         reader.read_once(backup, stage.copy)  # one goes on at B to the end
         if not stage.keeps_names:
@@ -77,14 +73,14 @@ def test_there_and_back_again(
 
         assert report.is_done
         assert not (tmp_path / "tail.jsonl").exists()
-        assert _all(primary, home) == (_all(backup, stage.topic))
+        assert contents(primary, home) == (contents(backup, stage.topic))
         assert stage.rests(primary, [stage.topic] if stage.keeps_names else [stage.topic, home]) == rests
         assert all(row["exact"] for row in back.details()["groups"]), back.details()["groups"]
         assert not FlowGate(stage.flow).is_closed
-        assert mirrored <= _all(primary, stage.topic)
+        assert mirrored <= contents(primary, stage.topic)
         _write(primary, stage.topic)
-        wait_until(lambda: _all(primary, stage.topic) <= _all(backup, stage.copy), "the flow goes on", 60, 0.5)
-        assert _all(backup, stage.copy) == _all(primary, stage.topic)
+        wait_until(lambda: contents(primary, stage.topic) <= contents(backup, stage.copy), "the flow goes on", 60, 0.5)
+        assert contents(backup, stage.copy) == contents(primary, stage.topic)
 
 
 def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
@@ -95,14 +91,14 @@ def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
         with stage.load():
             stage.await_growth()
             stage.commit_somewhere()
-        wait_until(lambda: _all(backup, stage.copy) == _all(primary, stage.topic), "all records", 30, 0.5)
-        mirrored = _all(primary, stage.topic)
+        wait_until(lambda: contents(backup, stage.copy) == contents(primary, stage.topic), "all records", 30, 0.5)
+        mirrored = contents(primary, stage.topic)
         stage.await_seen()
         failover(stage.config, stage.flow).run()
         _write(primary, stage.topic)  # nobody saw these before A was lost
-        lost = _all(primary, stage.topic) - mirrored
+        lost = contents(primary, stage.topic) - mirrored
         _write(backup, stage.topic)
-        new = _all(backup, stage.topic) - mirrored
+        new = contents(backup, stage.topic) - mirrored
         reader = SteadyReader(stage.groups[0])
         reader.read_once(backup, stage.topic)
 
@@ -113,7 +109,7 @@ def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
         saved = [json.loads(line) for line in (tmp_path / "tail").read_text().splitlines()]
         assert Counter(item["value"].encode() for item in saved) == lost
         assert {item["topic"] for item in saved} == {stage.topic}
-        assert _all(primary, stage.topic) == mirrored + lost + new
+        assert contents(primary, stage.topic) == mirrored + lost + new
         # The group has read all of B: on A it must not miss what was lost, and may read again what the report said.
         [rest] = [
             sum((Counter(items) for (group, _), items in stage.rests(primary, [stage.topic]).items()
@@ -122,7 +118,7 @@ def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
         assert lost <= rest <= lost + new
         rows = [row for row in back.details()["groups"] if row["group"] == stage.groups[0]]
         assert sum(row["waiting"] for row in rows if not row["exact"]) >= (rest - lost).total()
-        wait_until(lambda: _all(backup, stage.topic) == mirrored + lost + new, "the tail on B", 60, 0.5)
+        wait_until(lambda: contents(backup, stage.topic) == mirrored + lost + new, "the tail on B", 60, 0.5)
 
 
 @short_and_long("steps", ("groups",), STEPS)
@@ -135,11 +131,11 @@ def test_a_run_that_is_killed_after_a_step_is_finished_by_the_next(
             stage.await_growth()
             stage.commit_somewhere()
         for step in steps:
-            wait_until(lambda: _all(backup, stage.copy) == _all(primary, stage.topic), "all records", 60, 0.5)
+            wait_until(lambda: contents(backup, stage.copy) == contents(primary, stage.topic), "all records", 60, 0.5)
             stage.await_seen()
             failover(stage.config, stage.flow).run()
             _write(backup, stage.topic)
-            everything = _all(backup, stage.topic)
+            everything = contents(backup, stage.topic)
             rests = _unordered(stage.rests(backup, [stage.copy]))
             stage.run_killed_after(
                 step, "failback", "--quiet", "0.5", "--fence", "topic", "--tail", str(tmp_path / "t")
@@ -150,7 +146,7 @@ def test_a_run_that_is_killed_after_a_step_is_finished_by_the_next(
             )
 
             assert again.run().is_done
-            assert _all(primary, stage.topic) == _all(backup, stage.topic) == everything
+            assert contents(primary, stage.topic) == contents(backup, stage.topic) == everything
             assert _unordered(stage.rests(primary, [stage.topic])) == rests
             assert not (tmp_path / "t").exists()
             assert not FlowGate(stage.flow).is_closed

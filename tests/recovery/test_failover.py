@@ -14,7 +14,7 @@ from heliograph.recovery.failback import TailOptions, failback
 from heliograph.recovery.failover import failover
 from tests.chaos.forms import short_and_long
 from tests.chaos.outages import SOON_MISSED, bring_back
-from tests.recovery.move_stage import PARTITIONS, QUICK, MoveStage, values
+from tests.recovery.move_stage import PARTITIONS, QUICK, MoveStage, contents
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
@@ -25,10 +25,6 @@ def doomed() -> Iterator[EmbeddedCluster]:
     """A cluster whose broker may be killed."""
     with running_clusters(ClusterSpec("doomed", settings=SOON_MISSED)) as (cluster,):
         yield cluster
-
-
-def _contents(cluster: EmbeddedCluster, topic: str) -> Counter[bytes]:
-    return Counter(value for items in values(cluster, topic).values() for _, value in items)
 
 
 @short_and_long("steps", ("close", "groups"), ("check", "close", "survey", "groups"))
@@ -53,7 +49,7 @@ def test_a_source_that_dies_under_load(
 
         rows = {(row["group"], row["partition"]): row for row in operation.details()["groups"]}
         assert len(rows) == len(stage.groups) * PARTITIONS
-        arrived = _contents(backup, stage.copy)
+        arrived = contents(backup, stage.copy)
         for key, rest in stage.rests(backup, [stage.copy]).items():
             assert rows[key]["exact"]
             assert rows[key]["source_offset"] == next(
@@ -67,15 +63,15 @@ def test_a_source_that_dies_under_load(
         assert time.time() - loss["source_seen_at_ms"] / 1000 < 120
 
         bring_back(doomed)
-        missing = _contents(doomed, stage.topic) - arrived
+        missing = contents(doomed, stage.topic) - arrived
         assert missing.total() >= loss["missing_records"]
-        assert _contents(backup, stage.copy) == arrived  # it has come back, and the mirror runs: nothing is copied
+        assert contents(backup, stage.copy) == arrived  # it has come back, and the mirror runs: nothing is copied
         assert mirror.engine().is_running()
         back = failback(stage.config, stage.flow, QUICK, TailOptions(tmp_path / "tail.jsonl"))
         assert back.run().is_done
         assert back.details()["tail"]["records"] == missing.total()
         wait_until(
-            lambda: _contents(backup, stage.copy) == _contents(doomed, stage.topic), "the tail is mirrored now", 60, 0.5
+            lambda: contents(backup, stage.copy) == contents(doomed, stage.topic), "the tail is mirrored now", 60, 0.5
         )
 
 

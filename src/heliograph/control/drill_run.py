@@ -20,9 +20,9 @@ from typing import IO, Any
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig
+from heliograph.control.single_step_run import SingleStepRun
 from heliograph.errors import OperationFailed
-from heliograph.recovery.journal import operation_id
-from heliograph.recovery.operation import OperationReport, PlannedStep, StepReport, StepState
+from heliograph.recovery.operation import PlannedStep
 from heliograph.recovery.steps.step import Outlook
 
 NAME = "drill"
@@ -40,15 +40,14 @@ class DrillWishes:
     groups: int = 20
 
 
-class DrillRun:
+class DrillRun(SingleStepRun):
     """`heliograph drill` of the same file; its report is part of the answer."""
 
     def __init__(self, config: MirrorConfig, flow: FlowConfig, wishes: DrillWishes) -> None:
         self._command = [sys.executable, "-m", "heliograph", "drill", config.file, "--flow", flow.name, "-o", "json"]
         self._wishes = wishes
         self._found: dict[str, Any] = {}
-        self.report = OperationReport(NAME, flow.name, [StepReport(_STEP, _TITLE)])
-        self.on_change: Callable[[OperationReport], None] = lambda _: None
+        super().__init__(NAME, flow.name, _STEP, _TITLE)
 
     def preview(self) -> list[PlannedStep]:
         """What would be created, and what stands in the way."""
@@ -60,36 +59,20 @@ class DrillRun:
         text = "would create, and delete at the end: " + "; ".join(found.get("creates", ()))
         return [PlannedStep(_STEP, _TITLE, Outlook(text if found else "", tuple(problems)))]
 
-    def run(self) -> OperationReport:
-        """Rehearse; raises OperationFailed if the drill was not passed."""
-        report, line = self.report, self.report.steps[0]
-        began = time.time()
-        report.id = operation_id(NAME, int(began * 1000))
-        report.began_at_ms, report.state, line.state = int(began * 1000), "running", StepState.RUNNING
-        try:
-            self._found = self._rehearse(began)
-            if self._found.get("verdict") != "pass":
-                raise OperationFailed("; ".join(self._found.get("reasons", ())) or "the drill told nothing")
-        except (OperationFailed, OSError) as error:
-            line.state, line.text = StepState.FAILED, str(error)
-            report.state, report.error = "failed", f"{NAME} of {report.flow}: {error}"
-            raise OperationFailed(report.error) from error
-        else:
-            line.state, line.text, report.state = StepState.DONE, "passed", "done"
-        finally:
-            report.seconds = line.seconds = time.time() - began
-            self.on_change(report)
-        return report
-
-    def undo(self) -> OperationReport:
-        """There is nothing to put back."""
-        raise OperationFailed("a drill deletes what it has created, so there is nothing to put back")
-
     def details(self) -> dict[str, Any]:
         """The drill's own report."""
         return {"drill": self._found} if self._found else {}
 
-    def _rehearse(self, began: float) -> dict[str, Any]:
+    def _work(self) -> str:
+        try:
+            found = self._found = self._rehearse()
+        except OSError as error:
+            raise OperationFailed(str(error)) from error
+        if found.get("verdict") != "pass":
+            raise OperationFailed("; ".join(found.get("reasons", ())) or "the drill told nothing")
+        return "passed"
+
+    def _rehearse(self) -> dict[str, Any]:
         wishes = self._wishes
         options = ["--seconds", str(wishes.seconds), "--groups", str(wishes.groups)]
         with tempfile.TemporaryDirectory(prefix="heliograph-drill-report-") as folder:
@@ -99,11 +82,11 @@ class DrillRun:
             )  # fmt: skip
             with process:
                 try:
-                    return _parsed(self._follow(process, began))
+                    return _parsed(self._follow(process))
                 finally:
                     _end(process)
 
-    def _follow(self, process: subprocess.Popen[str], began: float) -> str:
+    def _follow(self, process: subprocess.Popen[str]) -> str:
         """What it puts out in the end; meanwhile its steps are told as they come."""
         assert process.stdout is not None
         assert process.stderr is not None
@@ -115,13 +98,11 @@ class DrillRun:
         ]
         for reader in readers:
             reader.start()
-        line = self.report.steps[0]
-        line.text = "beginning"
+        text, began = "beginning", time.monotonic()
         while any(reader.is_alive() for reader in readers):
             with suppress(queue.Empty):
-                line.text = told.get(timeout=_LOOK_SECONDS)
-            line.seconds = time.time() - began
-            self.on_change(self.report)  # raises if it was told to stop
+                text = told.get(timeout=_LOOK_SECONDS)
+            self._tell(text, time.monotonic() - began)
         return "".join(answer)
 
 
