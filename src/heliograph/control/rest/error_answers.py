@@ -25,7 +25,7 @@ def rest_error(error: Exception) -> RestError:
         return RestError(400, "; ".join(map(_fault, error.errors())))
     if isinstance(error, HeliographError):
         return RestError(_code(error), str(error))
-    log.error("a request failed in a way that nobody expected", exc_info=error)
+    log.error("a request failed in a way that nobody expected: %r", error, exc_info=error)
     return RestError(500, "something unexpected went wrong; the log tells what")
 
 
