@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeghi] [--rounds 3] [--write]."""
+"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeghit] [--rounds 3] [--write]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from bench.measure import CatchUp, Latency, catch_up, log_gigabytes
 from bench.questions import questions
 from bench.rivals import Heliograph, RealMirrorMaker2, Rival
 from bench.topics import ManyTopics, many_topics
+from bench.transforms import BOTH, ORDERS, OURS, Change
 from bench.verify import verification
 from bench.workloads import CATCH_UP, PLAIN, TINY, Workload
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
@@ -167,6 +168,33 @@ class Bench:
         self.notes.append(f"(i) {result}")
         self.console.print(self.notes[-1])
 
+    def transforms(self) -> None:
+        """Workload t: what MirrorMaker 2 can do too, side by side; and what it cannot."""
+        for change in BOTH:
+            figures = {
+                name: statistics.median(self._changed(change, name, lanes) for _ in range(self.rounds))
+                for name, lanes in (("ours", 2), ("theirs", 4))
+            }
+            self.rows.append(Row("t", f"{change.title}: records/s", figures["ours"], figures["theirs"], "1.5 x"))
+        for change in OURS:
+            rate = statistics.median(self._changed(change, "ours", change.lanes) for _ in range(self.rounds))
+            self.notes.append(f"(t) {change.title}: {rate:,.0f} records/s (must {change.must:,.0f})")
+            self.console.print(self.notes[-1])
+
+    def _changed(self, change: Change, name: str, lanes: int) -> float:
+        with self._clusters() as (source, target):
+            ORDERS.prepare(source, self.folder)
+            ORDERS.warm_up(target, self.folder)
+            if not change.topic.startswith("primary."):  # MirrorMaker 2 does not create what it routes to
+                with Admin(Access(target.alias, [target.bootstrap_servers])) as admin:
+                    admin.create_topics([NewTopic(change.topic, ORDERS.partitions, 1, {})])
+            rival = self._rival(name, source, target, ORDERS.topic, lanes, ORDERS.codec, extra=change.settings)
+            result = catch_up(rival, target, change.topic, ORDERS.records, log_gigabytes(source, ORDERS.topic))
+        self.console.print(f"(t) {change.title}, {name}: {result}")
+        if result.counted != ORDERS.records and name == "ours":
+            raise AssertionError(f"{result.counted} records arrived, not {ORDERS.records}")
+        return result.records_per_second
+
     def _catch_up_once(self, workload: Workload, name: str, lanes: int, exactly_once: bool = True) -> CatchUp:
         with self._clusters() as (source, target):
             workload.prepare(source, self.folder)
@@ -184,8 +212,9 @@ class Bench:
         lanes: int,
         codec: str,
         exactly_once: bool = True,
+        extra: Mapping[str, str] | None = None,
     ) -> Rival:
-        base = settings.common(source, target, topics, lanes)
+        base = settings.common(source, target, topics, lanes) | dict(extra or {})
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         if name == "ours":
             return Heliograph(settings.heliograph(base, exactly_once), folder)
@@ -262,9 +291,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
     parser.add_argument(
         "--workloads",
-        default="abcdeghi",
+        default="abcdeghit",
         help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync, h questions over REST, "
-        "i verification",
+        "i verification, t transforms",
     )
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
     parser.add_argument(
@@ -294,6 +323,8 @@ def main() -> None:
             bench.questions(arguments.seconds)
         if "i" in arguments.workloads:
             bench.verification()
+        if "t" in arguments.workloads:
+            bench.transforms()
         if arguments.variants:
             bench.variants(CATCH_UP)
     console.print(_table(bench.rows))

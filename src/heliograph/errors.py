@@ -9,6 +9,7 @@ HeliographError           1  something failed while running
 ├── ClusterError          1  trouble with a cluster
 │   ├── PartitionFailed      one partition cannot go on; the others can
 │   ├── BrokerUnavailable    no connection, or no answer in time: tried again
+│   ├── TransformWaits       a transform lacks something that may be there in a moment: tried again
 │   ├── BrokerRefused        the broker answered with an error code
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
 │   ├── FenceFailed          topics cannot be closed to producers, or not be opened again
@@ -17,6 +18,8 @@ HeliographError           1  something failed while running
 │       └── TakenOver     5  the flow belongs to another mirror now
 ├── DriverGone            1  a lane has lost the process that planned it
 ├── EngineFailed          1  Spark has ended under us
+├── DataError             1  a record cannot be read, changed or written by a transform
+│   └── RetryLater           it may be possible in a moment
 ├── HookFailed            1  a command or webhook of the user's own failed, and the file says to stop then
 ├── StillWriting          1  producers have not stopped in time
 ├── DifferenceFound       4  source and target differ
@@ -80,10 +83,18 @@ class PartitionFailed(ClusterError):
 
     retriable = True
 
-    def __init__(self, source: TopicPartition, reason: str) -> None:
+    def __init__(self, source: TopicPartition, reason: str, target: TopicPartition | None = None) -> None:
+        """`target` is who refused it, if it was refused."""
         super().__init__(f"{source}: {reason}")
         self.source = source
         self.reason = reason
+        self.target = target
+
+
+class TransformWaits(ClusterError):
+    """A transform lacks something that may be there in a moment; the lane begins again at what is committed."""
+
+    retriable = True
 
 
 class BrokerUnavailable(ClusterError):
@@ -136,6 +147,16 @@ class DriverGone(HeliographError):
 
 class EngineFailed(HeliographError):
     """Spark has ended; only a new process can go on."""
+
+
+class DataError(HeliographError):
+    """A record cannot be read, changed or written by a transform."""
+
+
+class RetryLater(DataError):
+    """What a transform needs is not there now, but may be in a moment."""
+
+    retriable = True
 
 
 class HookFailed(HeliographError):

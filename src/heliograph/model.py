@@ -53,11 +53,18 @@ class PartitionProgress:
     oldest_timestamp: int = -1
     mean_timestamp: int = -1
     begins_at: int = -1  # the source offset that copying began at, if there was no position before
+    dropped: int = 0  # records that a transform left out
+    failed: int = 0  # records that could not be transformed; the dead letters have them
 
     @property
     def record_count(self) -> int:
         """How many records were copied."""
         return sum(run.length for run in self.runs)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether a transform has sent records to a partition of another number."""
+        return self.target.partition != self.source.partition
 
 
 class EventKind(Enum):
@@ -69,6 +76,7 @@ class EventKind(Enum):
     SET_ASIDE = "set-aside"  # the partition cannot go on for now
     RESUMED = "resumed"  # it goes on again
     MISMATCH = "mismatch"  # what was mirrored is not what the source has
+    DEAD_LETTERS = "dead-letters"  # records could not be transformed, and went to the dead letters
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,10 @@ class LedgerEntry:
     def record_count(self) -> int:
         """How many records the transaction copied."""
         return sum(progress.record_count for progress in self.partitions)
+
+    def own_progress(self) -> list[PartitionProgress]:
+        """What went to the own target of each source partition, which comes first; the rest was sent elsewhere."""
+        return list({progress.source: progress for progress in reversed(self.partitions)}.values())[::-1]
 
 
 @dataclass(frozen=True)
@@ -145,6 +157,7 @@ class Assignment:
     source: TopicPartition
     target: TopicPartition
     max_batch_bytes: int = 1024 * 1024 + 12
+    remote_topic: str = ""  # what the policy calls the topic on the target, before transforms; empty: as it is called
 
 
 @dataclass(frozen=True)

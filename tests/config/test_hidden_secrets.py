@@ -41,8 +41,10 @@ spark.hadoop.fs.s3a.secret.key = {CANARY}
 listeners.https.ssl.keystore.password = {CANARY}
 listeners.https.ssl.keystore.key = {CANARY}
 a->b.transforms = x
-a->b.transforms.x.type = T
-a->b.transforms.x.api.key = {CANARY}
+a->b.transforms.x.type = MaskPII
+a->b.transforms.x.fields = email
+a->b.transforms.x.mode = hash
+a->b.transforms.x.key = {CANARY}
 a->b.consumer.sasl.jaas.config = {PLAIN} username="u" password="{CANARY}";
 a.sasl.jass.config = {CANARY}
 offset.storage.token = {CANARY}

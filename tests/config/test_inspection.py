@@ -46,7 +46,7 @@ def test_each_doubtful_line_gets_its_word(problems_of: Problems, line: str, prob
         "b.offset.storage.replication.factor = 1",
         "offset.storage.cleanup.policy = compact",
         "a.security.protocol = PLAINTEXT",
-        "a->b.transforms.x.y = z\na->b.transforms = x\na->b.transforms.x.type = T",
+        "a->b.transforms.x.fields = z\na->b.transforms = x\na->b.transforms.x.type = MaskPII",
         "spark.master = local[2]",
         "a->b.source.consumer.fetch.max.bytes = 1000",
         "topics = orders.*, events.*",

@@ -171,7 +171,8 @@ def test_undeclared_providers_are_noted(load_text: Load) -> None:
 
 
 def test_a_configuration_survives_pickling(load_text: Load) -> None:
-    config = load_text(LOGIN + "transforms = x\ntransforms.x.type = T\n", environment={"PASSWORD": "hush"})
+    transforms = "transforms = x\ntransforms.x.type = MaskPII\ntransforms.x.fields = y\n"
+    config = load_text(LOGIN + transforms, environment={"PASSWORD": "hush"})
     data = pickle.dumps(config)
     assert b"hush" not in data
     copy = pickle.loads(data)
@@ -182,10 +183,10 @@ def test_a_configuration_survives_pickling(load_text: Load) -> None:
 
 
 def test_spark_and_free_keys_are_passed_on(load_text: Load) -> None:
-    text = "spark.master = local[2]\nspark.app = ${env:APP}\na->b.transforms = m\na->b.transforms.m.type = T\n"
+    text = "spark.master = local[2]\nspark.app = ${env:APP}\na->b.transforms = m\na->b.transforms.m.type = Filter\n"
     config = load_text(text, environment={"APP": "x"})
     assert config.spark == {"spark.master": "local[2]", "spark.app": "x"}
-    assert config.flows[0].family("transforms.") == {"m.type": "T"}
+    assert config.flows[0].family("transforms.") == {"m.type": "Filter"}
 
 
 def test_keys_of_the_file_itself_are_typed(load_text: Load) -> None:

@@ -34,7 +34,7 @@ class Bench:
     def __init__(self, start: int = 0, max_batch_bytes: int = 1_000_000) -> None:
         self.point = FetchPoint("orders", TOPIC_ID, 0, start)
         self.target = TargetPartition(TARGET, broker_id=1)
-        outgoing = Outgoing(cast("Network", None), cast("Producer", None), {TARGET: SOURCE})
+        outgoing = Outgoing(cast("Network", None), cast("Producer", None))
         assignment = Assignment(SOURCE, TARGET, max_batch_bytes)
         self.copy = PartitionCopy(assignment, self.point, self.target, outgoing)
         self.released = 0
@@ -49,12 +49,11 @@ class Bench:
 
     def append(self, base_offset: int) -> None:
         """Let the target append the oldest queued batch at this offset."""
-        _, on_appended = self.target.queue.popleft()
-        on_appended(base_offset)
+        self.target.queue.popleft().on_appended(base_offset)
 
     def queued(self) -> list[tuple[BatchHeader, list[Record]]]:
         """Headers and records of all queued batches."""
-        views = [memoryview(data) for data, _ in self.target.queue]
+        views = [memoryview(data) for data, *_ in self.target.queue]
         return [(batches.read_header(view), list(records.decode(2, view))) for view in views]
 
     def numbers(self) -> list[list[int]]:
@@ -65,9 +64,9 @@ class Bench:
 def test_a_batch_leaves_from_where_it_was_received() -> None:
     bench = Bench()
     assert bench.accept(large(0, 3), large(3)) == 2
-    assert all(isinstance(data, memoryview) for data, _ in bench.target.queue)
+    assert all(isinstance(data, memoryview) for data, *_ in bench.target.queue)
     assert all(
-        batches.is_intact(memoryview(data), batches.read_header(memoryview(data))) for data, _ in bench.target.queue
+        batches.is_intact(memoryview(data), batches.read_header(memoryview(data))) for data, *_ in bench.target.queue
     )
 
 
@@ -77,12 +76,12 @@ def test_nothing_is_done_before_it_is_appended() -> None:
     assert (bench.copy.has_moved, bench.copy.has_queued, bench.point.offset) == (False, True, 5)
     bench.append(100)
     assert (bench.copy.has_moved, bench.copy.has_queued, bench.released) == (True, True, 1)
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert (progress.runs, progress.last_offset) == ((Run(0, 100, 3),), 2)
     assert position == Position(2, 102, str(TOPIC_ID), 7)
     assert not bench.copy.has_moved
     bench.append(200)
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert (progress.runs, position.offset, position.target_offset) == ((Run(3, 200, 2),), 4, 201)
 
 
@@ -91,7 +90,7 @@ def test_runs_are_joined_only_where_both_sides_go_on() -> None:
     bench.accept(large(0, 2), large(2, 2), large(4, 2), large(9, 1))
     for base_offset in (10, 12, 20, 22):
         bench.append(base_offset)
-    progress, _ = bench.copy.take_progress()
+    [progress], _ = bench.copy.take_progress()
     assert progress.runs == (Run(0, 10, 4), Run(4, 20, 2), Run(9, 22, 1))
     assert progress.record_count == 7
 
@@ -104,7 +103,7 @@ def test_small_batches_that_come_together_leave_as_one() -> None:
     assert bench.numbers() == [list(range(30))]
     assert [record.timestamp for record in found] == [handmade.TIME] * 30
     bench.append(7)
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert (progress.runs, position.offset, position.target_offset) == ((Run(0, 7, 30),), 29, 36)
 
 
@@ -114,7 +113,7 @@ def test_joining_keeps_order_with_large_ones_and_maps_gaps() -> None:
     assert bench.numbers() == [[0, 1, 5, 6], [7], [8, 9]]
     for base_offset in (0, 4, 5):
         bench.append(base_offset)
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert progress.runs == (Run(0, 0, 2), Run(5, 2, 5))
     assert position.offset == 9
 
@@ -123,7 +122,7 @@ def test_joined_batches_stay_within_what_the_target_takes() -> None:
     bench = Bench(max_batch_bytes=2_000)
     bench.accept(*(handmade.data(i) for i in range(400)))
     assert [number for found in bench.numbers() for number in found] == list(range(400))
-    assert all(len(data) <= 2_000 for data, _ in bench.target.queue)
+    assert all(len(data) <= 2_000 for data, *_ in bench.target.queue)
 
 
 def test_aborted_records_and_markers_are_passed_over_once_all_before_them_is_appended() -> None:
@@ -133,7 +132,7 @@ def test_aborted_records_and_markers_are_passed_over_once_all_before_them_is_app
     assert bench.numbers() == [[0, 1, 2]]
     assert (bench.point.offset, bench.copy.has_moved) == (6, False)
     bench.append(0)
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert (progress.runs, progress.last_offset, position.offset) == ((Run(0, 0, 3),), 5, 5)
 
 
@@ -141,7 +140,7 @@ def test_a_response_with_nothing_to_copy_moves_the_position() -> None:
     bench = Bench()
     assert bench.accept(handmade.marker(0, 9, commit=True), handmade.batch(1, [], last_delta=4)) == 0
     assert (bench.copy.has_moved, bench.copy.has_queued) == (True, False)
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert (progress.runs, position.offset) == ((), 5)
 
 
@@ -153,7 +152,7 @@ def test_holes_are_closed_and_mapped() -> None:
     assert header.can_be_copied
     assert [record.value for record in found] == [b"v11", b"v12", b"v16"]
     bench.append(50)
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert progress.runs == (Run(11, 50, 2), Run(16, 52, 1))
     assert position.offset == 19
 
@@ -163,7 +162,7 @@ def test_a_start_in_the_middle_of_a_batch_leaves_out_what_was_done() -> None:
     bench.accept(large(0, 10), large(10, 5))
     assert bench.numbers() == [[12, 13, 14]]
     bench.append(0)
-    assert bench.copy.take_progress()[0].runs == (Run(12, 0, 3),)
+    assert bench.copy.take_progress()[0][0].runs == (Run(12, 0, 3),)
 
 
 def test_a_start_in_the_hole_at_the_end_of_a_batch_moves_past_it() -> None:
@@ -223,12 +222,12 @@ def test_a_batch_larger_than_the_target_takes_is_sent_in_parts() -> None:
     bench = Bench(max_batch_bytes=3 * LARGE)
     bench.accept(large(0, 7))
     assert [number for found in bench.numbers() for number in found] == list(range(7))
-    assert all(len(data) <= 3 * LARGE for data, _ in bench.target.queue)
+    assert all(len(data) <= 3 * LARGE for data, *_ in bench.target.queue)
     count = len(bench.target.queue)
     sizes = [len(found) for found in bench.numbers()]
     for index in range(count):
         bench.append(sum(sizes[:index]))
-    progress, position = bench.copy.take_progress()
+    [progress], position = bench.copy.take_progress()
     assert (progress.runs, position.offset) == ((Run(0, 0, 7),), 6)
 
 

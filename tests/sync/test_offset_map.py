@@ -322,3 +322,51 @@ def test_the_model_itself_can_tell_a_wrong_map() -> None:
     late = replace(good, partitions=(replace(good.partitions[0], runs=(Run(0, 1, 10),)),))
     with pytest.raises(AssertionError):
         check(model, map_of(late))
+
+
+ELSEWHERE = TopicPartition("elsewhere", 3)
+
+
+def routed(own: Sequence[Run], other: Sequence[Run], last_offset: int, begins_at: int = -1) -> LedgerEntry:
+    """A transaction that sent some records to the partition's own target and some elsewhere."""
+    made = entry(own, last_offset=last_offset)
+    [progress] = made.partitions
+    mine = replace(progress, begins_at=begins_at)
+    return replace(made, partitions=(mine, replace(mine, target=ELSEWHERE, runs=tuple(other))))
+
+
+def test_records_that_were_sent_elsewhere_are_found_there() -> None:
+    offsets = map_of(routed([Run(0, 0, 1), Run(2, 1, 1)], [Run(1, 0, 1), Run(3, 1, 1)], last_offset=3, begins_at=0))
+    assert [offsets.to_target(SOURCE, offset) for offset in range(5)] == [
+        Place(0, True), Place(1, True), Place(1, True), Place(2, True), Place(2, True),
+    ]  # fmt: skip
+    assert [offsets.to_targets_elsewhere(SOURCE, offset)[ELSEWHERE] for offset in range(5)] == [
+        Place(0, True), Place(0, True), Place(1, True), Place(1, True), Place(2, True),
+    ]  # fmt: skip
+
+
+def test_what_goes_elsewhere_no_more_is_known_to_end_there() -> None:
+    offsets = map_of(routed([], [Run(0, 0, 5)], last_offset=4, begins_at=0), entry([Run(5, 0, 5)]))
+    assert offsets.to_targets_elsewhere(SOURCE, 10) == {ELSEWHERE: Place(5, True)}
+    assert offsets.to_target(SOURCE, 2) == Place(0, True)
+
+
+def test_a_target_that_appears_later_begins_with_its_first_record() -> None:
+    """Of a flow that is known from its beginning; else somebody may have written there before."""
+    known = map_of(replace_begin(entry([Run(0, 0, 5)])), routed([], [Run(5, 40, 5)], last_offset=9))
+    assert known.to_targets_elsewhere(SOURCE, 2) == {ELSEWHERE: Place(40, True)}
+    unknown = map_of(entry([Run(100, 70, 5)]), routed([], [Run(105, 40, 5)], last_offset=109))
+    assert unknown.to_targets_elsewhere(SOURCE, 2) == {ELSEWHERE: Place(0, False)}
+
+
+def replace_begin(made: LedgerEntry) -> LedgerEntry:
+    return replace(made, partitions=tuple(replace(item, begins_at=0) for item in made.partitions))
+
+
+def test_a_topic_that_was_created_anew_is_forgotten_everywhere() -> None:
+    offsets = map_of(
+        routed([Run(0, 0, 1)], [Run(1, 0, 1)], last_offset=1, begins_at=0),
+        entry(events=[event(EventKind.RECREATED, 0, 0)]),
+    )
+    offsets.add(routed([], [Run(0, 1, 4)], last_offset=3))
+    assert offsets.to_targets_elsewhere(SOURCE, 0) == {ELSEWHERE: Place(1, True)}

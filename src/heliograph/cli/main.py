@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from heliograph import __version__
-from heliograph.cli import config, offsets, output
+from heliograph.cli import config, offsets, output, transform
 from heliograph.cli.bench import bench
 from heliograph.cli.check import check
 from heliograph.cli.demo import demo
@@ -41,6 +41,7 @@ app.command()(failover)
 app.command()(failback)
 app.command()(drill)
 app.command()(token)
+app.add_typer(transform.app)
 app.add_typer(offsets.app)
 app.add_typer(config.app)
 

@@ -95,12 +95,14 @@ def _translated(
         places = translator.translate(pairs, source, target)
         if offsets is not None:
             _check_all_translated(pairs, places, translator, here.alias, there.alias)
+        elsewhere = translator.translate_elsewhere(pairs, target)
         ends = source.end_offsets({where for where, _ in places})
     rows = [
-        Row(name, where, offset, places[where, offset], max(0, ends[where] - offset))
+        Row(name, where, offset, place, max(0, ends[where] - offset))
         for name, items in sorted(by_group.items())
         for where, offset in sorted(items)
         if (where, offset) in places
+        for place in (places[where, offset], *elsewhere.get((where, offset), ()))
     ]
     return TranslateResult(here.alias, there.alias, rows)
 

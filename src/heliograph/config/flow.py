@@ -17,6 +17,7 @@ from heliograph.config.setting import (
     typed,
     untyped,
 )
+from heliograph.config.transform_reading import TransformReader
 from heliograph.policy import plugins
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from heliograph.config.properties import Entry
     from heliograph.policy.filters import ConfigPropertyFilter, GroupFilter, TopicFilter
     from heliograph.policy.replication import ReplicationPolicy
+    from heliograph.transforms.chain import ChainSpec
 
 _Plugin = TypeVar("_Plugin")
 _OPTIONS: Final = options.in_scopes((*FLOW_SCOPES, Scope.WORKER))
@@ -43,6 +45,7 @@ class FlowConfig:
     topic_filter: TopicFilter
     group_filter: GroupFilter
     config_property_filter: ConfigPropertyFilter
+    transforms: ChainSpec
 
     @property
     def name(self) -> str:
@@ -108,8 +111,9 @@ def read_flow(
     properties = loader.load("config.property.filter.class", plugins.load_config_property_filter)
     if not (policy and topics and groups and properties):
         return FlowReading(None, tuple(loader.problems))
-    flow = FlowConfig(*clusters, settings, policy, topics, groups, properties)
-    return FlowReading(flow, tuple(check_flow(flow, source.file)))
+    reader = TransformReader(settings, source.file)
+    flow = FlowConfig(*clusters, settings, policy, topics, groups, properties, reader.read())
+    return FlowReading(flow, (*reader.problems, *check_flow(flow, source.file)))
 
 
 def _settings(

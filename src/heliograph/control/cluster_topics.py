@@ -58,7 +58,14 @@ class ClusterTopics:
             for source_partition in ready.keys() & set(set_aside):
                 self._limits.pop(ready[source_partition].topic, None)
             self._learn_limits({where.topic for where in ready.values()}, target)
-        return [Assignment(source, where, self._limits[where.topic]) for source, where in ready.items()]
+        return [
+            Assignment(source, where, self._limits[where.topic], self._remote_topic(source.topic))
+            for source, where in ready.items()
+        ]
+
+    def _remote_topic(self, topic: str) -> str:
+        """What the policy calls a topic on the target: transforms begin with that name."""
+        return self._flow.replication_policy.format_remote_topic(self._flow.source.alias, topic)
 
     def _learn_limits(self, topics: set[str], target: Admin) -> None:
         """How large a batch the target takes: asked once for each topic, and again while one of it is set aside."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from heliograph.config.flow import FlowConfig
 from heliograph.engine.settings import NEVER, FlowSettings, LaneSettings
 from heliograph.engine.start import NOWHERE
+from heliograph.engine.transforming import TransformSettings
 from heliograph.kafka.access import access_for
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.sync.topics import ledger_topic, offsets_topic, opposite_ledger
+from heliograph.sync.topics import dead_letters_topic, ledger_topic, offsets_topic, opposite_ledger
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers in a batch's attributes
+_SHOWN = {"full": True, "none": False, "auto": None}
 _STARTS = {"earliest": EARLIEST, "latest": LATEST, "none": NOWHERE}
 
 
@@ -43,6 +45,19 @@ def _lane_settings(flow: FlowConfig) -> LaneSettings:
         bytes_per_second=float(flow.number("bandwidth.limit.bytes.per.second")),
         compression=_compression(flow),
         transaction_timeout_ms=int(str(flow.target.client_settings("producer")["transaction.timeout.ms"])),
+        transforms=_transforms(flow),
+    )
+
+
+def _transforms(flow: FlowConfig) -> TransformSettings:
+    return TransformSettings(
+        flow.transforms,
+        dead_letters_topic(flow),
+        _SHOWN[str(flow.get("errors.deadletterqueue.content"))],
+        flow.get("errors.tolerance") == "none",
+        flow.number("errors.retry.timeout"),
+        flow.number("errors.retry.delay.max.ms"),
+        flow.number("replication.factor"),
     )
 
 

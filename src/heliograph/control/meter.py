@@ -42,6 +42,8 @@ class PartitionMeter:
 
     records: int = 0
     bytes: int = 0
+    dropped: int = 0  # records that a transform left out
+    failed: int = 0  # records that could not be transformed
     latency_ms: int = 0  # of the newest record
     last_commit_ms: int = 0
     _seconds: deque[_Second] = field(default_factory=deque)
@@ -51,6 +53,8 @@ class PartitionMeter:
         count = progress.record_count
         self.records += count
         self.bytes += progress.byte_count
+        self.dropped += progress.dropped
+        self.failed += progress.failed
         self.last_commit_ms = committed_ms
         if not count:
             return

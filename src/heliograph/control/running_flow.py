@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -24,8 +25,10 @@ from heliograph.control.owner_watch import OwnerWatch
 from heliograph.control.sight_book import SightBook
 from heliograph.control.standing import Standing
 from heliograph.engine.flow import FlowDriver
-from heliograph.model import Assignment, Event, LedgerEntry, TopicPartition
+from heliograph.model import Assignment, Event, EventKind, LedgerEntry, TopicPartition
 from heliograph.sync.group_offsets import GroupOffsets
+
+log = logging.getLogger(__name__)
 
 _KEPT_EVENTS = 1000
 ORDERS_SECONDS = 5.0  # how soon a mirror does what others have written down
@@ -148,6 +151,16 @@ class RunningFlow:
 
     def _note(self, entry: LedgerEntry) -> None:
         self._events.extend(replace(event, at_ms=entry.written_at_ms) for event in entry.events)
+        if self.config.get("errors.log.enable") is True:
+            for event in entry.events:
+                if event.kind is EventKind.DEAD_LETTERS:
+                    log.warning("%s: %s", self.name, self._told(event))
+
+    def _told(self, event: Event) -> str:
+        """A failure for the log, with the place of the record only if that is wanted there."""
+        if self.config.get("errors.log.include.messages") is not True:
+            return event.reason
+        return f"{event.source}, from offset {event.from_offset} on: {event.reason}"
 
     # -- how it is ------------------------------------------------------------------------------------------------
 

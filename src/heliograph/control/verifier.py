@@ -28,7 +28,7 @@ from heliograph.kafka.writer import Writer
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, TopicPartition
 from heliograph.recovery.verification.comparison import Sides, Slice, SliceResult
 from heliograph.recovery.verification.difference import Difference
-from heliograph.recovery.verification.plan import Scope, compacted_topics, plan_verification
+from heliograph.recovery.verification.plan import Scope, compacted_topics, plan_verification, source_view
 from heliograph.recovery.verification.segments import Pair, Segment
 from heliograph.recovery.verification.verification import verify_slices
 from heliograph.sync.topics import keeps_names, opposite_ledger
@@ -78,7 +78,7 @@ class Backlog:
         with self._lock:
             for source in broken:
                 self._break(source)
-            for progress in entry.partitions:
+            for progress in entry.own_progress():
                 if progress.source in broken:
                     self._meter.passed_over_bytes += progress.byte_count
                 elif progress.runs:
@@ -159,6 +159,7 @@ class Verifier:
         self._looked_at: set[str] = set()
         self._settings_due = Due(_SETTINGS_SECONDS)
         self._told: dict[TopicPartition, float] = {}
+        self._writers: dict[TopicPartition, set[TopicPartition]] = {}  # who writes to each partition of the target
 
     def mirrored(self, entry: LedgerEntry) -> None:
         """Take in a transaction; from any thread."""
@@ -191,12 +192,14 @@ class Verifier:
 
     def _verify(self, piece: Piece) -> None:
         self._look_at_settings(piece)
-        if piece.source.topic in self._compacted:
+        writers = self._writers.setdefault(piece.target, set())
+        writers.add(piece.source)
+        if len(writers) > 1 or piece.source.topic in self._compacted:
             self._meter.passed_over_bytes += piece.bytes
             return
         if self._sides is None:
             source, target = access_for(self._flow.source, "consumer"), access_for(self._flow.target, "consumer")
-            self._sides = Sides(source, target, self._rules)
+            self._sides = Sides(source, target, self._rules, source_view(self._flow))
         result = self._sides.compare(piece.slice)
         if result.difference is not None:
             self._suspect(piece)

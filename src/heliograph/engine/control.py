@@ -22,6 +22,7 @@ from heliograph.errors import DriverGone
 from heliograph.model import LedgerEntry
 
 _CALLS_AT_ONCE = 1024
+_NOTES = 4096  # those of attempts that died before they took theirs are dropped, the oldest first
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class ControlServer:
         self._lanes: dict[str, set[Connection]] = {}
         self._planned: dict[str, int] = {}
         self._ended: dict[str, int] = {}
+        self._notes: dict[str, bytes] = {}
         self._is_closed = False
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, name="control", daemon=True).start()
@@ -104,6 +106,9 @@ class ControlServer:
     def _serve(self, connection: Connection) -> None:
         with suppress(EOFError, OSError), connection:
             question, flow_name, argument = connection.recv()
+            if question == "note":
+                connection.send(self._noted(*argument))
+                return
             flow = self._flows[flow_name]
             if question == "epoch":
                 connection.send(flow.next_epoch(argument))
@@ -113,6 +118,16 @@ class ControlServer:
                 connection.send(_answer(flow, argument))
             else:
                 self._follow(connection, flow_name, flow, argument)
+
+    def _noted(self, name: str, content: bytes | None) -> bytes | None:
+        """Keep what one process leaves for another; or hand it over, if nothing is left."""
+        with self._lock:
+            if content is None:
+                return self._notes.pop(name, None)
+            self._notes[name] = content
+            while len(self._notes) > _NOTES:
+                del self._notes[next(iter(self._notes))]
+            return None
 
     def _follow(self, connection: Connection, flow_name: str, flow: FlowControl, epoch: int) -> None:
         with self._lock:
@@ -163,6 +178,23 @@ def ask_tasks(address: ControlAddress, flow: str, epoch: int) -> Sequence[bytes]
         raise answer
     tasks: Sequence[bytes] = answer
     return tasks
+
+
+def leave_note(address: ControlAddress, name: str, content: bytes) -> None:
+    """Leave something with the driver for another process; it is there when this returns."""
+    with _connect(address) as connection:
+        connection.send(("note", "", (name, content)))
+        connection.recv()
+
+
+def take_note(address: ControlAddress, name: str) -> bytes:
+    """What another process has left under this name; it is gone then."""
+    with _connect(address) as connection:
+        connection.send(("note", "", (name, None)))
+        content: bytes | None = connection.recv()
+    if content is None:
+        raise DriverGone(f"nobody has left a note named {name}")
+    return content
 
 
 class LaneLine:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
-from heliograph.engine.outgoing import Outgoing, TargetPartition
+from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
 from heliograph.errors import PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
@@ -15,7 +16,7 @@ from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.records import Record
-from heliograph.model import Assignment, PartitionProgress, Position, Run
+from heliograph.model import Assignment, Event, PartitionProgress, Position, Run, TopicPartition
 
 Done = Callable[[], None]
 
@@ -55,6 +56,8 @@ class _Sent:
     next_offset: int
     leader_epoch: int
     on_done: Done | None = None
+    target: TopicPartition | None = None  # where it goes, once that is known
+    is_done: bool = False
 
 
 _NO_TIMES = _Times(-1, -1, -1)
@@ -112,7 +115,7 @@ class PartitionCopy:
         self._small: list[tuple[BatchHeader, memoryview]] = []
         self._small_bytes = 0
         self._sent: deque[_Sent] = deque()
-        self._progress = _Progress()
+        self._progress: dict[TopicPartition, _Progress] = {}
         self._done_to = self._committed_to = point.offset
         self._done_epoch = point.last_fetched_epoch
         self._target_offset = target_offset
@@ -160,31 +163,43 @@ class PartitionCopy:
         self.point.last_fetched_epoch = self._done_epoch = -1
 
     def refused(self, failure: PartitionFailed) -> PartitionFailed:
-        """The same failure with what was refused: answers come in order, so it is the oldest batch on its way."""
-        sent = self._sent[0]
+        """The same failure with what was refused: answers come in order, so it is the oldest batch on its way there."""
+        sent = next(sent for sent in self._sent if sent.target == failure.target and not sent.is_done)
         first, last = sent.pieces[0][0], sum(sent.pieces[-1]) - 1
         what = f"it has offsets {first} to {last} of the source in {sent.byte_count} bytes"
         return PartitionFailed(failure.source, f"{failure.reason}; {what}")
 
-    def take_progress(self) -> tuple[PartitionProgress, Position]:
-        """What has been appended since the last call, and the position after it: for the transaction to commit."""
-        progress, self._progress = self._progress, _Progress()
+    def take_progress(self) -> tuple[list[PartitionProgress], Position]:
+        """What has been appended since the last call, and the position after it: for the transaction to commit.
+
+        First what went to the partition's own target, be it nothing; then what was routed elsewhere.
+        """
+        progress, self._progress = self._progress, {}
         self._committed_to = self._done_to
-        last_offset = self._done_to - 1
+        own = progress.pop(self.assignment.target, _Progress())
+        done = [self._told(self.assignment.target, own)]
+        done.extend(self._told(target, some) for target, some in progress.items())
+        self._begins_at = -1
+        position = Position(self._done_to - 1, self._target_offset, str(self.point.topic_id), self._done_epoch)
+        return done, position
+
+    def failure_event(self) -> Event | None:
+        """What is to be told of records that could not be mirrored since the last commit, if there are any."""
+        return None
+
+    def _told(self, target: TopicPartition, progress: _Progress) -> PartitionProgress:
         times = progress.times or _NO_TIMES
-        done = PartitionProgress(
+        return PartitionProgress(
             self.assignment.source,
-            self.assignment.target,
+            target,
             tuple(progress.runs),
-            last_offset,
+            self._done_to - 1,
             progress.byte_count,
             times.newest,
             times.oldest,
             times.total // max(1, sum(run.length for run in progress.runs)),
             self._begins_at,
         )
-        self._begins_at = -1
-        return done, Position(last_offset, self._target_offset, str(self.point.topic_id), self._done_epoch)
 
     def _accept_batch(self, batch: memoryview, on_done: Done) -> None:
         header = batches.read_header(batch)
@@ -195,7 +210,11 @@ class PartitionCopy:
         if self._aborted.hides(batch, header) or not header.record_count or self._rules.is_mirrored(header.producer_id):
             self._flush_small(on_done)
             self._skip(header)
-        elif not self._can_pass(header, len(batch)):
+        else:
+            self._accept_records(header, batch, on_done)
+
+    def _accept_records(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
+        if not self._can_pass(header, len(batch)):
             self._flush_small(on_done)
             self._rebuild(header, records.decode(2, batch))
         elif header.length < _SMALL_BATCH_BYTES:
@@ -226,7 +245,7 @@ class PartitionCopy:
         newest = max(header.max_timestamp for header, _ in small)
         times = _Times.spread(small[0][0].first_timestamp, newest, sum(length for _, length in pieces))
         last = small[-1][0]
-        self._put(data, _Sent(pieces, len(data), times, last.last_offset + 1, last.leader_epoch))
+        self._put(data, _Sent(pieces, len(data), times, last.last_offset + 1, last.leader_epoch), self._target)
 
     def _pass_on(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
         """The fast way: the batch leaves from where it was received."""
@@ -234,7 +253,7 @@ class PartitionCopy:
         pieces = ((header.base_offset, header.record_count),)
         times = _Times.spread(header.first_timestamp, header.max_timestamp, header.record_count)
         sent = _Sent(pieces, len(batch), times, self.point.offset, header.leader_epoch, on_done)
-        self._put(batch, sent)
+        self._put(batch, sent, self._target)
         self._held += 1
 
     def _accept_old(self, magic: int, batch: memoryview) -> None:
@@ -243,8 +262,11 @@ class PartitionCopy:
             raise self._corrupt(int.from_bytes(batch[:8], "big"))
         wanted = [record for record in records.decode(magic, batch) if record.offset >= self.point.offset]
         if wanted:
-            self._read_to(wanted[-1].offset + 1, -1)
-            self._send_records(wanted, self._rules.codec or 0)
+            self._accept_old_records(wanted)
+
+    def _accept_old_records(self, wanted: list[Record]) -> None:
+        self._read_to(wanted[-1].offset + 1, -1)
+        self._send_records(wanted, self._rules.codec or 0, self._target)
 
     def _corrupt(self, offset: int) -> PartitionFailed:
         reason = f"the batch at offset {offset} fails its checksum on the source"
@@ -255,12 +277,12 @@ class PartitionCopy:
         wanted = [record for record in decoded if record.offset >= self.point.offset]
         self._read_to(header.last_offset + 1, header.leader_epoch)
         if wanted:
-            self._send_records(wanted, self._codec(header))
+            self._send_records(wanted, self._codec(header), self._target)
             self._sent[-1].next_offset = self.point.offset  # past the holes at the end
         else:
             self._skip(header)
 
-    def _send_records(self, wanted: list[Record], compression: int) -> None:
+    def _send_records(self, wanted: list[Record], compression: int, target: TargetPartition) -> None:
         """Encode and queue; in halves as long as a batch is larger than the target allows."""
         data = records.encode(wanted, compression=compression)
         if self._is_too_large(len(data)):
@@ -268,14 +290,14 @@ class PartitionCopy:
                 self.point.offset = wanted[0].offset  # all before it goes its way; here the partition stops
                 raise self._oversized(wanted[0].offset, len(data))
             middle = len(wanted) // 2
-            self._send_records(wanted[:middle], compression)
-            self._send_records(wanted[middle:], compression)
+            self._send_records(wanted[:middle], compression, target)
+            self._send_records(wanted[middle:], compression, target)
             return
         stamps = [record.timestamp for record in wanted]
         times = _Times(min(stamps), max(stamps), sum(stamps))
         next_offset = wanted[-1].offset + 1
         epoch = self.point.last_fetched_epoch
-        self._put(data, _Sent(_consecutive(wanted), len(data), times, next_offset, epoch))
+        self._put(data, _Sent(_consecutive(wanted), len(data), times, next_offset, epoch), target)
 
     def _oversized(self, offset: int, size: int) -> PartitionFailed:
         limit, topic = self.assignment.max_batch_bytes, self.assignment.target.topic
@@ -308,14 +330,24 @@ class PartitionCopy:
         self.point.offset = offset
         self.point.last_fetched_epoch = leader_epoch
 
-    def _put(self, data: Buffer, sent: _Sent) -> None:
+    def _put(self, data: Buffer, sent: _Sent, target: TargetPartition) -> None:
+        sent.target = target.name
         self._sent.append(sent)
-        self._outgoing.put(self._target, data, self._appended)
+        self._outgoing.put(target, Queued(data, partial(self._appended, sent), self.assignment.source))
 
-    def _appended(self, base_offset: int) -> None:
-        sent = self._sent.popleft()
-        self._target_offset = self._progress.add(sent, base_offset)
-        self._done_to, self._done_epoch = sent.next_offset, sent.leader_epoch
+    def _appended(self, sent: _Sent, base_offset: int) -> None:
+        """Partitions of the target answer each in order; done is only what has all before it done."""
+        assert sent.target is not None
+        progress = self._progress.get(sent.target)
+        if progress is None:
+            progress = self._progress[sent.target] = _Progress()
+        last = progress.add(sent, base_offset)
+        if sent.target == self.assignment.target:
+            self._target_offset = last
+        sent.is_done = True
+        while self._sent and self._sent[0].is_done:
+            first = self._sent.popleft()
+            self._done_to, self._done_epoch = first.next_offset, first.leader_epoch
         if sent.on_done is not None:
             sent.on_done()
 

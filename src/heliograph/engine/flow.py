@@ -110,6 +110,7 @@ class FlowDriver:
         self._take_overs = 0
         self.totals = FlowTotals()
         self.was_taken_over = False
+        self.wants_new_query = False  # whether the flow must be taken over again to go on in another way
         self.followers: list[Callable[[LedgerEntry], None]] = []  # told of every transaction
         self.on_announced: Callable[[], None] = lambda: None  # in the middle of a take-over
         self.trouble: Trouble | None = None
@@ -309,7 +310,8 @@ class FlowDriver:
         for follower in self.followers:
             follower(entry)
         for event in entry.events:
-            log.log(logging.INFO if event.kind is EventKind.RESUMED else logging.ERROR, "%s: %s", self.name, event)
+            if event.kind is not EventKind.DEAD_LETTERS:  # of which the file says whether they are logged
+                log.log(logging.INFO if event.kind is EventKind.RESUMED else logging.ERROR, "%s: %s", self.name, event)
 
     def lane_troubled(self, trouble: str) -> None:
         """Say aloud what holds a lane up."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from heliograph.engine.lane_session import LaneSession
 from heliograph.engine.settings import LaneSettings
-from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed
+from heliograph.engine.transforming import TransformSettings
+from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, TransformWaits
 from heliograph.kafka.access import Access
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
+
+if TYPE_CHECKING:
+    from heliograph.engine.lane_transforms import LaneTransforms
 
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 1.0
@@ -35,12 +40,15 @@ class Lane:
         self._on_trouble = on_trouble
         self._set_aside: dict[TopicPartition, str] = {}
         self._told = dict(plan.set_aside)
+        self._transforms = _transforms(settings.transforms) if settings.transforms.chain.stages else None
 
     def run(self) -> Iterator[LedgerEntry]:
         """Copy until the epoch ends; yields one entry per committed transaction."""
         backoff = _FIRST_BACKOFF
         while not self._should_end():
-            session = LaneSession(self._plan, *self._access, self._settings, self._set_aside, self._told)
+            session = LaneSession(
+                self._plan, *self._access, self._settings, self._set_aside, self._told, self._transforms
+            )
             try:
                 session.start()
                 for entry in session.copy(self._should_end):
@@ -53,9 +61,22 @@ class Lane:
             except ClusterError as error:
                 if not error.retriable:
                     raise
-                longest = _LONGEST_LOGIN_BACKOFF if isinstance(error, AuthenticationFailed) else _LONGEST_BACKOFF
+                longest = self._longest_backoff(error)
                 self._on_trouble(f"lane {self._plan.lane}: {error}; trying again in {backoff:.1f} s")
             finally:
                 session.close()
             time.sleep(backoff)
             backoff = min(backoff * 2, longest)
+
+    def _longest_backoff(self, error: ClusterError) -> float:
+        if isinstance(error, AuthenticationFailed):
+            return _LONGEST_LOGIN_BACKOFF
+        return (
+            self._settings.transforms.longest_pause_ms / 1000 if isinstance(error, TransformWaits) else _LONGEST_BACKOFF
+        )
+
+
+def _transforms(settings: TransformSettings) -> LaneTransforms:
+    from heliograph.engine.lane_transforms import LaneTransforms  # not at the top: few lanes need all that it imports
+
+    return LaneTransforms(settings)

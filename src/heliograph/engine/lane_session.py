@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from heliograph.engine.closing import Closing
@@ -20,11 +21,12 @@ from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
-from heliograph.engine.outgoing import Outgoing
+from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
 from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
+from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import PartitionFailed, TakenOver
 from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.access import Access
@@ -45,9 +47,13 @@ from heliograph.model import (
     TopicPartition,
 )
 
+if TYPE_CHECKING:  # most lanes have no transforms, and need not import all that these stand on
+    from heliograph.engine.lane_transforms import LaneTransforms
+
 _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown topic id, inconsistent topic id
 _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
+_CopyArguments = tuple[Assignment, FetchPoint, TargetPartition, Outgoing, int, CopyRules, bool]
 _OUT_OF_REACH = "its leader on the source is out of reach; it goes on when the leader is back"
 
 
@@ -62,8 +68,10 @@ class LaneSession:
         settings: LaneSettings,
         set_aside: dict[TopicPartition, str],
         told: dict[TopicPartition, str],
+        transforms: LaneTransforms | None = None,
     ) -> None:
         self._plan = plan
+        self._transforms = transforms
         self._settings = settings
         self._set_aside = set_aside
         self._told = told  # what the ledger says of partitions that are set aside
@@ -72,7 +80,6 @@ class LaneSession:
         self._target = Network(self._loop, target)
         self._copies: dict[TopicPartition, PartitionCopy] = {}
         self._incoming = Incoming(self._source, settings.limits, settings.bytes_per_second)
-        self._sources = {item.target: item.source for item in plan.assignments}
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
         self._suspicions: dict[TopicPartition, Suspicion] = {}
@@ -95,7 +102,9 @@ class LaneSession:
         self._target.refresh({item.target.topic for item in plan.assignments} | {plan.offsets_topic, plan.ledger_topic})
         self._producers = self._take_ids()
         self._end_leftovers()
-        self._outgoing = Outgoing(self._target, self._producers[0], self._sources)
+        self._outgoing = Outgoing(self._target, self._producers[0])
+        if self._transforms:
+            self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
         self._check_owner()
         for producer in self._producers:
@@ -180,12 +189,19 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            copy = PartitionCopy(item, point, target, self._outgoing, target_offset, rules, position is None)
-            self._copies[item.source] = copy
+            arguments = (item, point, target, self._outgoing, target_offset, rules, position is None)
+            self._copies[item.source] = self._copy_of(arguments)
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
             else:
                 self._incoming.read(point)
+
+    def _copy_of(self, arguments: _CopyArguments) -> PartitionCopy:
+        transformer = self._transforms.transformer(arguments[0]) if self._transforms else None
+        if transformer is None:
+            return PartitionCopy(*arguments)
+        partitions = len(self._source.partitions(arguments[0].source.topic))
+        return TransformedCopy(*arguments, transformer, self._tools, partitions)
 
     # -- step 4 --------------------------------------------------------------------------------------------------
 
@@ -248,9 +264,10 @@ class LaneSession:
 
     def _send_waiting(self) -> None:
         """Send queued batches, after their partitions have joined the transaction."""
-        if waiting := self._outgoing.waiting() - self._producer.joined:
-            sources = {self._sources[target] for target in waiting}
-            self._producer.join(waiting | self._bookkeeping(sources))
+        waiting, joined = self._outgoing.waiting(), self._producer.joined
+        if new := waiting.keys() - joined:
+            sources = {batch.source for name in new for batch in waiting[name].queue}
+            self._producer.join(new | self._bookkeeping(sources))
         self._outgoing.pump()
 
     def _bookkeeping(self, sources: Iterable[TopicPartition]) -> set[TopicPartition]:
@@ -275,15 +292,26 @@ class LaneSession:
 
     def _begin_commit(self) -> None:
         """End the transaction as soon as all data is written; what is read from now on belongs to the next one."""
+        if self._transforms:
+            self._drain()
         self._loop.run_until(lambda: not self._outgoing.has_in_flight)
         reached("data-written")
+        for copy in self._touched.values():
+            if (event := copy.failure_event()) is not None:
+                self._events.append(event)
         finished = [copy.take_progress() for copy in self._touched.values() if copy.has_moved]
         self._touched = {where: copy for where, copy in self._touched.items() if copy.has_queued}
         self._began = time.monotonic() if self._touched else None
-        entry = self._ledger_entry([progress for progress, _ in finished])
+        entry = self._ledger_entry([progress for some, _ in finished for progress in some])
         if finished or entry.events:
             self._closing = Closing(self._outgoing, entry, self._records_of(finished, entry))
             self._take_turns()
+
+    def _drain(self) -> None:
+        """Append all that was read: a partition that writes to several cannot be cut in the middle."""
+        while not self._outgoing.is_idle:
+            self._send_waiting()
+            self._loop.run_once(0.1)
 
     def _advance_commit(self) -> Iterator[LedgerEntry]:
         """Yields the entry of the transaction that was being committed, once it is."""
@@ -304,14 +332,14 @@ class LaneSession:
             yield from self._advance_commit()
 
     def _records_of(
-        self, finished: list[tuple[PartitionProgress, Position]], entry: LedgerEntry
+        self, finished: list[tuple[list[PartitionProgress], Position]], entry: LedgerEntry
     ) -> dict[TopicPartition, list[Record]]:
         """What a transaction writes down on the target: its ledger entry, and how far each partition is."""
         plan, now = self._plan, entry.written_at_ms
         contents: dict[TopicPartition, list[Record]] = {
             TopicPartition(plan.ledger_topic, 0): [ledger.record(plan.flow, now, ledger.encode_entry(entry))]
         }
-        for progress, position in finished:
+        for [progress, *_], position in finished:
             key = positions.encode_key(self._source.access.alias, progress.source)
             where = TopicPartition(plan.offsets_topic, self._offsets_partition(progress.source))
             contents.setdefault(where, []).append(Record(0, now, key, positions.encode_value(position)))

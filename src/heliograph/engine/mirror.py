@@ -14,7 +14,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from heliograph.due import Due
@@ -22,6 +22,8 @@ from heliograph.engine.control import ControlServer
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
 from heliograph.engine.source import MirrorSource
+from heliograph.engine.tables.driver import TableFlowDriver
+from heliograph.engine.tables.flow_query import computing_settings, flow_rows
 from heliograph.errors import ClusterError, EngineFailed, HeliographError, StartError, TakenOver
 
 log = logging.getLogger(__name__)
@@ -62,7 +64,8 @@ class Mirror:
         for thread in self._threads.values():
             thread.start()
         try:
-            self._spark = start_session(self.slots, self._spark_settings, self._folder / "spark.log")
+            settings = {**self._needs(), **self._spark_settings}
+            self._spark = start_session(self.slots, settings, self._folder / "spark.log")
             # One registration for each flow: Spark changes a registered source's environment while it starts a query,
             # and two queries that share it can garble each other's tasks.
             for format_name in self._formats.values():
@@ -72,6 +75,11 @@ class Mirror:
             raise StartError(f"Spark does not start: {_first_line(error)}; its log is in {self._folder}") from error
         finally:
             self._spark_is_up.set()
+
+    def _needs(self) -> Mapping[str, str]:
+        """What Spark needs beside its usual settings."""
+        has_sql = any(isinstance(flow, TableFlowDriver) and flow.rules is not None for flow in self._flows)
+        return computing_settings() if has_sql else {}
 
     @property
     def is_running(self) -> bool:
@@ -162,7 +170,7 @@ class Mirror:
             raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
 
     def _start_query(self, flow: FlowDriver, spark: SparkSession) -> StreamingQuery:
-        rows = spark.readStream.format(self._formats[flow.name]).option("flow", flow.name).load()
+        rows = self._rows(flow, spark)
         folder = tempfile.mkdtemp(prefix="epochs-", dir=self._folder)
         # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
         query = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop")
@@ -171,6 +179,12 @@ class Mirror:
             started = query.start()
             self._await_lanes(flow, started)
         return started
+
+    def _rows(self, flow: FlowDriver, spark: SparkSession) -> DataFrame:
+        format_name = self._formats[flow.name]
+        if isinstance(flow, TableFlowDriver) and flow.rules is not None:
+            return flow_rows(spark, flow.name, self._control.address, f"{format_name}_rows", flow.rules.sql)
+        return spark.readStream.format(format_name).option("flow", flow.name).load()
 
     def _await_lanes(self, flow: FlowDriver, query: StreamingQuery) -> None:
         deadline = time.monotonic() + _LONG_ENOUGH
@@ -181,7 +195,7 @@ class Mirror:
     def _follow(self, flow: FlowDriver, query: StreamingQuery) -> None:
         refresh, reconsider = Due(flow.settings.refresh_seconds), Due(_RECONSIDER_SECONDS)
         try:
-            while query.isActive and not flow.is_drained:
+            while query.isActive and not flow.is_drained and not flow.wants_new_query:
                 time.sleep(_LOOK_INTERVAL)
                 if self._stopping.is_set():
                     continue

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from heliograph.errors import BrokerRefused, PartitionFailed
 from heliograph.kafka import batches, producing
@@ -26,13 +27,21 @@ _CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
 OnAppended = Callable[[int], None]
 
 
+class Queued(NamedTuple):
+    """A batch that waits for its turn; `on_appended` gets its base offset on the target."""
+
+    data: Buffer
+    on_appended: OnAppended
+    source: TopicPartition
+
+
 @dataclass(eq=False)
 class TargetPartition:
     """One partition of the target: where it is led, and what waits for it."""
 
     name: TopicPartition
     broker_id: int
-    queue: deque[tuple[Buffer, OnAppended]] = field(default_factory=deque)
+    queue: deque[Queued] = field(default_factory=deque)
 
 
 class Outgoing:
@@ -41,10 +50,9 @@ class Outgoing:
     A batch gets its producer's stamp as it leaves: what waits may belong to the next transaction, and another producer.
     """
 
-    def __init__(self, network: Network, producer: Producer, sources: Mapping[TopicPartition, TopicPartition]) -> None:
+    def __init__(self, network: Network, producer: Producer) -> None:
         self.producer = producer
         self._network = network
-        self._sources = sources
         self._partitions: dict[TopicPartition, TargetPartition] = {}
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, int] = {}
@@ -58,9 +66,9 @@ class Outgoing:
             self._partitions[name] = found
         return found
 
-    def put(self, target: TargetPartition, data: Buffer, on_appended: OnAppended) -> None:
-        """Queue a batch; the callback gets its base offset on the target."""
-        target.queue.append((data, on_appended))
+    def put(self, target: TargetPartition, batch: Queued) -> None:
+        """Queue a batch."""
+        target.queue.append(batch)
         self._ready.setdefault(target.broker_id, {})[target.name] = target
 
     @property
@@ -73,9 +81,9 @@ class Outgoing:
         """Whether answers about data are awaited."""
         return bool(self._in_flight)
 
-    def waiting(self) -> set[TopicPartition]:
+    def waiting(self) -> dict[TopicPartition, TargetPartition]:
         """The partitions that batches wait for."""
-        return {name for ready in self._ready.values() for name in ready}
+        return {name: target for ready in self._ready.values() for name, target in ready.items()}
 
     def pump(self) -> None:
         """Send what the brokers may take now."""
@@ -100,27 +108,27 @@ class Outgoing:
 
         for broker_id, targets in by_broker.items():
             stamped = [self._stamped(target.name, chosen[target]) for target in targets]
-            self._submit(broker_id, stamped, {target.name: lambda _: None for target in targets}, answered)
+            self._submit(broker_id, stamped, {}, answered)
 
     def _send_request(self, broker_id: int) -> None:
         ready = self._ready[broker_id]
         chosen: list[Batch] = []
-        callbacks: dict[TopicPartition, OnAppended] = {}
+        taken: dict[TopicPartition, Queued] = {}
         size = 0
         for name in list(ready):
             target = ready[name]
-            if chosen and size + len(target.queue[0][0]) > _MAX_REQUEST_BYTES:
+            if chosen and size + len(target.queue[0].data) > _MAX_REQUEST_BYTES:
                 break
-            data, callbacks[name] = target.queue.popleft()
-            chosen.append(self._stamped(name, data))
-            size += len(data)
+            batch = taken[name] = target.queue.popleft()
+            chosen.append(self._stamped(name, batch.data))
+            size += len(batch.data)
             del ready[name]
             if target.queue:
                 ready[name] = target  # to the back: every partition gets its turn
         if not ready:
             del self._ready[broker_id]
         self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
-        self._submit(broker_id, chosen, callbacks, self._data_answered)
+        self._submit(broker_id, chosen, taken, self._data_answered)
 
     def _data_answered(self, broker_id: int) -> None:
         self._in_flight[broker_id] -= 1
@@ -136,17 +144,21 @@ class Outgoing:
         self,
         broker_id: int,
         chosen: Sequence[Batch],
-        callbacks: dict[TopicPartition, OnAppended],
+        taken: Mapping[TopicPartition, Queued],
         on_answer: Callable[[int], None],
     ) -> None:
+        """Send batches, those `taken` from queues among them."""
 
         def answered(answer: memoryview) -> None:
             appended, throttle_ms = producing.decode(answer)
             if throttle_ms:
                 self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
             for item in appended:
-                self._check(item)
-                callbacks[TopicPartition(item.topic, item.partition)](item.base_offset)
+                where = TopicPartition(item.topic, item.partition)
+                batch = taken.get(where)
+                self._check(item, where, batch)
+                if batch is not None:
+                    batch.on_appended(item.base_offset)
             on_answer(broker_id)
 
         connection = self._network.connection(broker_id)
@@ -161,15 +173,14 @@ class Outgoing:
             answered,
         )
 
-    def _check(self, item: Appended) -> None:
+    def _check(self, item: Appended, where: TopicPartition, batch: Queued | None) -> None:
         if not item.error_code:
             return
-        where = TopicPartition(item.topic, item.partition)
         # With a refused timestamp the broker tells the time; a reason that changes would be news with every attempt.
         message = "" if item.error_code == _INVALID_TIMESTAMP else item.message
         reason = f"{error_name(item.error_code)} {message}".strip()
-        if item.error_code in _CONCERNS_PARTITION and where in self._sources:
-            raise PartitionFailed(self._sources[where], f"the target refuses it: {reason}")
+        if item.error_code in _CONCERNS_PARTITION and batch is not None:
+            raise PartitionFailed(batch.source, f"the target refuses it: {reason}", where)
         name = f"{self._network.access.alias} {where}"
         check_fenced(name, item.error_code)
         raise BrokerRefused(name, item.error_code, reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from heliograph.engine.transforming import TransformSettings
 from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST
@@ -24,6 +25,7 @@ class LaneSettings:
     bytes_per_second: float = 0.0  # of one lane; 0: as fast as it goes
     compression: int | None = None  # the codec to write with; None: that of the source
     transaction_timeout_ms: int = 15_000  # after it brokers abort a transaction that was left open
+    transforms: TransformSettings = field(default_factory=TransformSettings)
 
     def with_share_of(self, lanes: int) -> LaneSettings:
         """The same settings for one of so many lanes, which share the flow's bandwidth."""

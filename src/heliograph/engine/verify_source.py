@@ -65,7 +65,7 @@ class _SliceReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         """Compare some slices."""
         plan, parts = pickle.loads(partition.value)  # noqa: S301 - made by our own driver
-        with opened_sides(plan.source, plan.target, plan.rules) as sides:
+        with opened_sides(plan.source, plan.target, plan.rules, plan.view) as sides:
             for part in parts:
                 yield part.number, pickle.dumps(sides.compare(part))
 

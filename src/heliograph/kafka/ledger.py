@@ -144,6 +144,7 @@ def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
         "topic": progress.source.topic,
         "partition": progress.source.partition,
         "target": progress.target.topic,
+        **({"targetPartition": progress.target.partition} if progress.is_elsewhere else {}),
         "runs": [list(run) for run in progress.runs],
         "last": progress.last_offset,
         "bytes": progress.byte_count,
@@ -151,13 +152,15 @@ def _encode_progress(progress: PartitionProgress) -> dict[str, Any]:
         "oldest": progress.oldest_timestamp,
         "mean": progress.mean_timestamp,
         **({"begins": progress.begins_at} if progress.begins_at >= 0 else {}),
+        **({"dropped": progress.dropped} if progress.dropped else {}),
+        **({"failed": progress.failed} if progress.failed else {}),
     }
 
 
 def _decode_progress(fields: dict[str, Any]) -> PartitionProgress:
     return PartitionProgress(
         TopicPartition(fields["topic"], fields["partition"]),
-        TopicPartition(fields["target"], fields["partition"]),
+        TopicPartition(fields["target"], fields.get("targetPartition", fields["partition"])),
         tuple(Run(*run) for run in fields["runs"]),
         fields["last"],
         fields["bytes"],
@@ -165,6 +168,8 @@ def _decode_progress(fields: dict[str, Any]) -> PartitionProgress:
         fields.get("oldest", -1),
         fields.get("mean", -1),
         fields.get("begins", -1),
+        fields.get("dropped", 0),
+        fields.get("failed", 0),
     )
 
 

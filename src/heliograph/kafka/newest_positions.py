@@ -38,3 +38,15 @@ def newest_positions(
                 positions.apply(known, alias, record.key, record.value)
         step *= _GROWTH
     return known
+
+
+def all_positions(loop: Loop, network: Network, topic: str, alias: str) -> dict[TopicPartition, Position]:
+    """The positions of all partitions of a source, from the whole topic; nothing that is hidden is waited for."""
+    numbers = network.partitions(topic)
+    firsts = reading.list_offsets(network, topic, dict.fromkeys(numbers, EARLIEST))
+    ends = reading.list_offsets(network, topic, dict.fromkeys(numbers, LATEST), READ_COMMITTED)
+    known: dict[TopicPartition, Position] = {}
+    for batch in reading.read_batches(loop, network, topic, firsts, ends):
+        for record in records.decode(batch.magic, batch.data):
+            positions.apply(known, alias, record.key, record.value)
+    return known

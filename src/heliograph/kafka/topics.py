@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -64,6 +65,7 @@ class TopicSetting:
         return self.source is SettingSource.DEFAULT
 
 
+LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 SIZE_LIMIT = "max.message.bytes"
 LARGEST_FENCE = 78  # bytes of the batch that ends a transaction
 

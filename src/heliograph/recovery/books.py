@@ -13,13 +13,13 @@ from heliograph.kafka import reading
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.network import opened
-from heliograph.kafka.newest_positions import newest_positions
+from heliograph.kafka.newest_positions import all_positions, newest_positions
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.topics import TopicInfo
 from heliograph.model import Position, TopicPartition
 from heliograph.policy.selection import should_replicate_topic
 from heliograph.sync.ledger_reader import EVERY_RUN, LedgerReader
-from heliograph.sync.offset_map import Place
+from heliograph.sync.offset_map import OffsetMap, Place
 from heliograph.sync.topics import ledger_topic, offsets_topic
 
 _FIRST_STEP = 100_000  # entries of the ledger; groups are mostly near its end
@@ -37,8 +37,11 @@ class Books:
     positions: Mapping[TopicPartition, Position]
     tail: LedgerTail
 
-    def places(self, offsets: Collection[Offset]) -> dict[Offset, Place]:
-        """Where on the target offsets of the source are; the ledger is read back only as far as it takes."""
+    def places(self, offsets: Collection[Offset]) -> dict[Offset, dict[TopicPartition, Place]]:
+        """Where offsets of the source are in all partitions of the target that their records may have gone to.
+
+        The ledger is read back only as far as it takes.
+        """
         flow, step = self.flow, _FIRST_STEP
         access, ledger = access_for(flow.target, "consumer"), ledger_topic(flow)
         with opened(access, [ledger]) as (_, network):
@@ -49,10 +52,14 @@ class Books:
             reader = LedgerReader(access, flow.source.alias, ledger, offsets_topic(flow), EVERY_RUN, start)
             reader.offset_map.only = {where for where, _ in offsets}
             reader.read({})
-            found = {item: place for item in offsets if (place := reader.offset_map.to_target(*item)) is not None}
-            if start <= first or all(place.is_exact for place in found.values()):
+            found = {item: self._places_of(item, reader.offset_map) for item in offsets}
+            if start <= first or all(place.is_exact for places in found.values() for place in places.values()):
                 return found
             step *= _GROWTH
+
+    def _places_of(self, item: Offset, offset_map: OffsetMap) -> dict[TopicPartition, Place]:
+        own = offset_map.to_target(*item)
+        return ({} if own is None else {self.targets[item[0]]: own}) | offset_map.to_targets_elsewhere(*item)
 
 
 def read_books(flow: FlowConfig, must_have_run: bool = True) -> Books:
@@ -68,7 +75,12 @@ def read_books(flow: FlowConfig, must_have_run: bool = True) -> Books:
         raise StepFailed(f"{flow.name} has never run: {flow.target.alias} has no topic {' and no '.join(missing)}")
     targets = _possible_targets(flow, topics)
     with opened(access, names) as (loop, network):
-        known = newest_positions(loop, network, names[1], flow.source.alias, targets)
+        if flow.transforms.stages:
+            known = all_positions(loop, network, names[1], flow.source.alias)
+            targets = _routed_targets(flow, known, topics)
+            known = {where: position for where, position in known.items() if where in targets}
+        else:
+            known = newest_positions(loop, network, names[1], flow.source.alias, targets)
         tail = read_tail(loop, network, names[0], int(time.time() * 1000))
     return Books(flow, {where: targets[where] for where in known}, known, tail)
 
@@ -82,6 +94,20 @@ def _possible_targets(flow: FlowConfig, topics: Mapping[str, TopicInfo]) -> dict
         for name, origin in origins.items()
         if policy.format_remote_topic(flow.source.alias, origin) == name and is_carried(flow, origin)
         for number in range(topics[name].partitions)
+    }
+
+
+def _routed_targets(
+    flow: FlowConfig, known: Collection[TopicPartition], topics: Mapping[str, TopicInfo]
+) -> dict[TopicPartition, TopicPartition]:
+    """Where partitions of the source go by the policy and the transforms, as far as the target has such partitions."""
+    policy, chain = flow.replication_policy, flow.transforms.build()
+    remotes = {where: policy.format_remote_topic(flow.source.alias, where.topic) for where in known}
+    ends = {where: TopicPartition(chain.route(remote).topic, where.partition) for where, remote in remotes.items()}
+    return {
+        where: end
+        for where, end in ends.items()
+        if end.topic in topics and end.partition < topics[end.topic].partitions and is_carried(flow, where.topic)
     }
 
 

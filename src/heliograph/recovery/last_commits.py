@@ -24,27 +24,33 @@ def last_places(books: Books) -> list[GroupPlace]:
     sources = {target: source for source, target in books.targets.items()}
     seen = [item for item in _checkpoints(flow) if item.target in sources]
     places = books.places({(sources[item.target], item.upstream_offset) for item in seen})
+    wanted = {item.target for item in seen} | {target for found in places.values() for target in found}
     with Admin(access_for(flow.target, "admin")) as admin:
-        firsts = admin.earliest_offsets({item.target for item in seen})
-        ends = admin.end_offsets({item.target for item in seen})
-    return list(_moved(seen, sources, places, firsts, ends))
+        existing = admin.topics({where.topic for where in wanted})
+        wanted = {
+            where for where in wanted if where.topic in existing and where.partition < existing[where.topic].partitions
+        }
+        firsts, ends = admin.earliest_offsets(wanted), admin.end_offsets(wanted)
+    return [place for place in _moved(seen, sources, places, firsts, ends) if place.target in wanted]
 
 
 def _moved(
     seen: list[Checkpoint],
     sources: dict[TopicPartition, TopicPartition],
-    places: dict[tuple[TopicPartition, int], Place],
+    places: dict[tuple[TopicPartition, int], dict[TopicPartition, Place]],
     firsts: dict[TopicPartition, int],
     ends: dict[TopicPartition, int],
 ) -> Iterator[GroupPlace]:
     for item in seen:
-        source, target = sources[item.target], item.target
-        place = places.get((source, item.upstream_offset))
+        source = sources[item.target]
+        found = places.get((source, item.upstream_offset), {})
+        own = found.get(item.target)
         # What was written down before the ledger began is still better than nothing, and never too late.
-        if place is None or not place.is_exact:
-            place = Place(max(item.downstream_offset, place.offset if place else 0), False)
-        offset = max(firsts[target], min(place.offset, ends[target]))
-        yield GroupPlace(item.group, source, item.upstream_offset, target, offset, place.is_exact, item.metadata)
+        if own is None or not own.is_exact:
+            own = Place(max(item.downstream_offset, own.offset if own else 0), False)
+        for target, place in (found | {item.target: own}).items():
+            offset = max(firsts.get(target, 0), min(place.offset, ends.get(target, 0)))
+            yield GroupPlace(item.group, source, item.upstream_offset, target, offset, place.is_exact, item.metadata)
 
 
 def _checkpoints(flow: FlowConfig) -> list[Checkpoint]:

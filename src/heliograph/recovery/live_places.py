@@ -10,6 +10,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.groups import GroupInfo, Groups, Offsets
 from heliograph.model import TopicPartition
 from heliograph.recovery.group_move import GroupPlace
+from heliograph.sync.group_offsets import GroupPlaces
 from heliograph.sync.ledger_reader import EVERY_RUN
 from heliograph.sync.progress_group import progress_group_id
 from heliograph.sync.translation import Translator
@@ -37,9 +38,8 @@ def live_places(
     with Admin(access_for(flow.source, "admin")) as source, Admin(access_for(flow.target, "admin")) as target:
         translator.read(source, target, {where for where, _ in pairs})
         places = translator.translate(pairs, source, target)
+        found = GroupPlaces(committed, places, translator.translate_elsewhere(pairs, target))
     return [
         GroupPlace(group, where, item.offset, place.target, place.offset, place.is_exact, item.metadata)
-        for group, offsets in committed.items()
-        for where, item in offsets.items()
-        if (place := places.get((where, item.offset))) is not None
+        for group, where, item, place in found.translated()
     ]

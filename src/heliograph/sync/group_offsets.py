@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from heliograph.config.flow import FlowConfig
 from heliograph.due import Due
@@ -22,14 +22,26 @@ class GroupPlaces:
 
     committed: Mapping[str, Offsets]
     places: Mapping[Offset, Translation]
+    elsewhere: Mapping[Offset, Sequence[Translation]] = field(default_factory=dict)  # where transforms sent records
 
     def translated(self) -> Iterator[tuple[str, TopicPartition, Committed, Translation]]:
-        """Each group, source partition and commit that has a place, with the place."""
+        """Each group, source partition and commit that has a place, with the place.
+
+        Where transforms let several partitions meet in one, the earliest place is the one that misses nothing.
+        """
         for group, offsets in self.committed.items():
+            found: dict[TopicPartition, tuple[str, TopicPartition, Committed, Translation]] = {}
             for where, item in offsets.items():
-                place = self.places.get((where, item.offset))
-                if place is not None:
-                    yield group, where, item, place
+                for place in self._places_of((where, item.offset)):
+                    before = found.get(place.target)
+                    if before is None or place.offset < before[3].offset:
+                        found[place.target] = (group, where, item, place)
+            yield from found.values()
+
+    def _places_of(self, offset: Offset) -> Iterator[Translation]:
+        if (place := self.places.get(offset)) is not None:
+            yield place
+        yield from self.elsewhere.get(offset, ())
 
 
 class GroupOffsets:
@@ -55,8 +67,9 @@ class GroupOffsets:
             with Admin(self._source) as source, Admin(self._target) as target:
                 # After the commits: so that what these have consumed is in the ledger as far as it is mirrored.
                 self._translator.read(source, target)
-                pairs = ((where, item.offset) for offsets in committed.values() for where, item in offsets.items())
-                return GroupPlaces(committed, self._translator.translate(pairs, source, target))
+                pairs = [(where, item.offset) for offsets in committed.values() for where, item in offsets.items()]
+                places = self._translator.translate(pairs, source, target)
+                return GroupPlaces(committed, places, self._translator.translate_elsewhere(pairs, target))
 
     def is_mirrored(self, where: TopicPartition) -> bool:
         """Whether a partition of the source has a place on the target, in either direction."""

@@ -43,26 +43,51 @@ class OffsetMap:
         self.only: Collection[TopicPartition] | None = None  # what goes in, if not all
         self._limit = runs_per_partition
         self._partitions: dict[TopicPartition, PartitionMap] = {}
+        self._elsewhere: dict[TopicPartition, dict[TopicPartition, PartitionMap]] = {}  # what transforms sent astray
         self._positions: dict[TopicPartition, Position] = {}
         self._replaced: set[TopicPartition] = set()
 
     def add(self, entry: LedgerEntry) -> None:
         """Take in one transaction."""
         for event in entry.events:
-            if event.source in self._partitions:
-                self._partitions[event.source].happened(event)
+            for known in self._maps(event.source):
+                known.happened(event)
+        seen: set[TopicPartition] = set()
         for progress in entry.partitions:
             if self.only is not None and progress.source not in self.only:
                 continue
-            known = self._partitions.get(progress.source)
-            if known is None or known.target != progress.target:
-                known = self._partitions[progress.source] = PartitionMap(progress.target, self._limit)
-            known.add(progress)
+            if progress.source in seen:
+                self._add_elsewhere(progress)
+            else:
+                seen.add(progress.source)
+                self._add_own(progress)
+
+    def _add_own(self, progress: PartitionProgress) -> None:
+        """What went to the partition's own target, which comes first; nothing of it went elsewhere, as far as told."""
+        known = self._partitions.get(progress.source)
+        if known is None or known.target != progress.target:
+            known = self._partitions[progress.source] = PartitionMap(progress.target, self._limit)
+        known.add(progress)
+        for other in self._elsewhere.get(progress.source, {}).values():
+            other.passed_over(progress.last_offset)
+
+    def _add_elsewhere(self, progress: PartitionProgress) -> None:
+        others = self._elsewhere.setdefault(progress.source, {})
+        known = others.get(progress.target)
+        if known is None:
+            known = others[progress.target] = PartitionMap(progress.target, self._limit)
+            known.begin_like(self._partitions[progress.source])
+        known.add(progress)
+
+    def _maps(self, source: TopicPartition) -> list[PartitionMap]:
+        own = [self._partitions[source]] if source in self._partitions else []
+        return [*own, *self._elsewhere.get(source, {}).values()]
 
     def owner_changed(self) -> None:
         """Another mirror takes over; before it, MirrorMaker 2 may have copied records that the ledger tells not of."""
-        for known in self._partitions.values():
-            known.owner_changed()
+        for source in self._partitions:
+            for known in self._maps(source):
+                known.owner_changed()
 
     def set_position(self, source: TopicPartition, position: Position, is_of_current_topic: bool = True) -> None:
         """Take in a position, which outlives the ledger's entries; one that was read before the ledger was.
@@ -85,6 +110,10 @@ class OffsetMap:
         if offset > position.offset:
             return Place(position.target_offset + 1, offset == position.offset + 1)
         return Place(0, False) if known is None else known.to_target(offset)
+
+    def to_targets_elsewhere(self, source: TopicPartition, offset: int) -> dict[TopicPartition, Place]:
+        """The places for an offset of a source partition on all other partitions that its records were sent to."""
+        return {target: known.to_target(offset) for target, known in self._elsewhere.get(source, {}).items()}
 
     def to_source(self, source: TopicPartition, target_offset: int) -> Place | None:
         """The place in a source partition for an offset of its target; None if nothing is known of it."""
@@ -151,8 +180,16 @@ class PartitionMap:
             self._begins_here = True
         for run in progress.runs:
             self._append(run)
+        self.passed_over(progress.last_offset)
+
+    def passed_over(self, last_offset: int) -> None:
+        """Take in that everything up to an offset of the source is done; what is not told of went elsewhere."""
         if not self._gap_is_unknown:
-            self.next_source = max(self.next_source, progress.last_offset + 1)
+            self.next_source = max(self.next_source, last_offset + 1)
+
+    def begin_like(self, own: PartitionMap) -> None:
+        """Nothing has come here before, if all is known of what went to the partition's own target."""
+        self._begins_here = own._begins_here
 
     def happened(self, event: Event) -> None:
         """Take in what happened to the partition: what was mirrored before may not be the source's own any more."""

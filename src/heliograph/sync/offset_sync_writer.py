@@ -30,7 +30,7 @@ class OffsetSyncWriter(Closeable):
     def mirrored(self, entry: LedgerEntry) -> None:
         """Take note of a transaction; from any thread."""
         with self._lock:
-            for progress in entry.partitions:
+            for progress in entry.own_progress():
                 for run in progress.runs:
                     self._emitter.mirrored(progress.source, run)
 

@@ -10,7 +10,7 @@ from heliograph.config.problem import Severity
 from heliograph.errors import BrokerUnavailable, ClusterError
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.topics import NewTopic, Operation, Operations, Outcome, Status, TopicInfo
+from heliograph.kafka.topics import LEGAL_NAME, NewTopic, Operation, Operations, Outcome, Status, TopicInfo
 from heliograph.sync.fitness import Finding, misfits
 from heliograph.sync.rights import (
     Need,
@@ -22,7 +22,6 @@ from heliograph.sync.rights import (
     target_needs,
 )
 from heliograph.sync.topics import (
-    LEGAL_NAME,
     Settings,
     TopicPlan,
     carried_settings,

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from heliograph.config.flow import FlowConfig
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.topics import NewTopic, Outcome, SettingSource, Status, TopicInfo, TopicSetting, is_fence
+from heliograph.kafka.topics import (
+    LEGAL_NAME,
+    NewTopic,
+    Outcome,
+    SettingSource,
+    Status,
+    TopicInfo,
+    TopicSetting,
+    is_fence,
+)
 from heliograph.model import TopicPartition
 from heliograph.policy.filters import ConfigPropertyFilter
 from heliograph.policy.selection import is_cycle, should_replicate_topic
 
 Settings = Mapping[str, TopicSetting]
 
-LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAY_CREATE = "internal.topics.automatic.creation.enable"
 _OFFSET_SYNCS = "mm2-offset-syncs"
+_LEDGER = "mm2-ledger"
 
 
 class SkipReason(Enum):
@@ -104,6 +112,7 @@ def plan_topics(
     chosen, skipped = _choose(flow, source_topics)
     names, problems = _remote_names(flow, chosen)
     pairs = [(source_topics[topic], remote) for topic, remote in names.items()]
+    largest = _largest(pairs)
     return TopicPlan(
         flow.name,
         names,
@@ -114,17 +123,26 @@ def plan_topics(
         },
         tuple(
             _new_topic(flow, info, remote, source_settings.get(info.name, {}))
-            for info, remote in pairs
+            for remote, info in largest.items()
             if remote not in target_topics
         ),
         tuple(
             Growth(remote, target_topics[remote].partitions, info.partitions)
-            for info, remote in pairs
+            for remote, info in largest.items()
             if remote in target_topics and target_topics[remote].partitions < info.partitions
         ),
         skipped,
         problems,
     )
+
+
+def _largest(pairs: Sequence[tuple[TopicInfo, str]]) -> dict[str, TopicInfo]:
+    """For each topic of the target, that topic with the most partitions of those that go there."""
+    found: dict[str, TopicInfo] = {}
+    for info, remote in pairs:
+        if remote not in found or info.partitions > found[remote].partitions:
+            found[remote] = info
+    return found
 
 
 def mirrored_names(flow: FlowConfig, source_topics: Collection[str]) -> dict[str, str]:
@@ -171,7 +189,7 @@ def within_brokers(topic: NewTopic, brokers: int) -> NewTopic:
 
 
 def internal_topics(flow: FlowConfig) -> list[NewTopic]:
-    """The topics on the target that hold the flow's positions and its ledger."""
+    """The topics on the target that hold the flow's positions, its ledger, and what could not be transformed."""
     offsets = NewTopic(
         offsets_topic(flow),
         flow.number("offset.storage.partitions"),
@@ -184,7 +202,10 @@ def internal_topics(flow: FlowConfig) -> list[NewTopic]:
         flow.number("ledger.topic.replication.factor"),
         {"cleanup.policy": "delete", "retention.ms": str(flow.number("ledger.retention.ms"))},
     )
-    return [offsets, ledger]
+    if not flow.transforms.stages:
+        return [offsets, ledger]
+    copies = flow.number("errors.deadletterqueue.topic.replication.factor")
+    return [offsets, ledger, NewTopic(dead_letters_topic(flow), 1, copies, {"cleanup.policy": "delete"})]
 
 
 def keep_ledger_as_long_as_asked(flow: FlowConfig, target: Admin) -> None:
@@ -202,12 +223,18 @@ def offsets_topic(flow: FlowConfig) -> str:
 
 def ledger_topic(flow: FlowConfig) -> str:
     """The name of the flow's ledger, on its target."""
-    return _ledger_name(flow, flow.source.alias)
+    return _internal_name(flow, _LEDGER, flow.source.alias)
+
+
+def dead_letters_topic(flow: FlowConfig) -> str:
+    """The name of the topic on the target that holds the records which could not be transformed."""
+    name = flow.get("errors.deadletterqueue.topic.name")
+    return str(name) if name else _internal_name(flow, "mm2-dead-letters", flow.source.alias)
 
 
 def opposite_ledger(flow: FlowConfig) -> str:
     """The ledger, on the source, of a flow back; empty where topic names tell what came from the target."""
-    return _ledger_name(flow, flow.target.alias) if keeps_names(flow) else ""
+    return _internal_name(flow, _LEDGER, flow.target.alias) if keeps_names(flow) else ""
 
 
 def keeps_names(flow: FlowConfig) -> bool:
@@ -215,11 +242,11 @@ def keeps_names(flow: FlowConfig) -> bool:
     return flow.replication_policy.format_remote_topic(flow.source.alias, "any") == "any"
 
 
-def _ledger_name(flow: FlowConfig, alias: str) -> str:
+def _internal_name(flow: FlowConfig, kind: str, alias: str) -> str:
     """Made like the name of the offset syncs, so that the policy takes it for internal."""
     model = flow.replication_policy.offset_syncs_topic(alias)
     is_usual = model.startswith(_OFFSET_SYNCS)
-    return f"mm2-ledger{model.removeprefix(_OFFSET_SYNCS)}" if is_usual else f"mm2-ledger.{alias}.internal"
+    return f"{kind}{model.removeprefix(_OFFSET_SYNCS)}" if is_usual else f"{kind}.{alias}.internal"
 
 
 def wanted_settings(rules: ConfigPropertyFilter, settings: Settings) -> dict[str, str | None]:
@@ -273,22 +300,28 @@ def _reason(flow: FlowConfig, topic: str) -> SkipReason:
 
 
 def _remote_names(flow: FlowConfig, topics: Sequence[str]) -> tuple[dict[str, str], tuple[TopicProblem, ...]]:
-    """The names on the target; topics that would share one, or get one that Kafka refuses, are problems."""
+    """The names on the target; topics that would share one, or get one that Kafka refuses, are problems.
+
+    But what transforms send to the same topic is meant to meet there.
+    """
     by_remote: dict[str, list[str]] = {}
     for topic in topics:
         remote = flow.replication_policy.format_remote_topic(flow.source.alias, topic)
         by_remote.setdefault(remote, []).append(topic)
-    problems = {problem.target: problem for problem in _problems(by_remote)}
-    names = {sources[0]: remote for remote, sources in by_remote.items() if remote not in problems}
+    chain = flow.transforms.build()
+    ends = {remote: chain.route(remote).topic for remote in by_remote}
+    problems = {problem.target: problem for problem in _problems(by_remote, ends)}
+    names = {sources[0]: ends[remote] for remote, sources in by_remote.items() if remote not in problems}
     return names, tuple(problems.values())
 
 
-def _problems(by_remote: Mapping[str, Sequence[str]]) -> Iterator[TopicProblem]:
+def _problems(by_remote: Mapping[str, Sequence[str]], ends: Mapping[str, str]) -> Iterator[TopicProblem]:
     for remote, sources in by_remote.items():
+        end = ends[remote]
         if len(sources) > 1:
             yield TopicProblem(tuple(sources), remote, f"all would become {remote} on the target; none is mirrored")
-        elif not LEGAL_NAME.fullmatch(remote) or remote in (".", ".."):
-            yield TopicProblem(tuple(sources), remote, f"would become {remote}, which is no legal topic name")
+        elif not LEGAL_NAME.fullmatch(end) or end in (".", ".."):
+            yield TopicProblem(tuple(sources), remote, f"would become {end}, which is no legal topic name")
 
 
 def _new_topic(flow: FlowConfig, source: TopicInfo, remote: str, settings: Settings) -> NewTopic:

@@ -122,6 +122,22 @@ class Translator:
             for offset, place in places[where].items()
         }
 
+    def translate_elsewhere(self, offsets: Iterable[Offset], target: Admin) -> dict[Offset, list[Translation]]:
+        """The places of offsets in all other topics that transforms sent records of their partitions to."""
+        if self._forth is None:
+            return {}
+        ledger = self._forth.offset_map
+        found = {
+            (where, offset): {there: place for there, place in places.items() if self.exists(there)}
+            for where, offset in offsets
+            if where.topic in self._names and (places := ledger.to_targets_elsewhere(where, offset))
+        }
+        bounds = read_bounds(target, {there for places in found.values() for there in places})
+        return {
+            item: [_within(there, place, bounds[there], is_known=True) for there, place in places.items()]
+            for item, places in found.items()
+        }
+
     def _look_ups(self, where: TopicPartition) -> list[_LookUp]:
         """All that can tell of a partition: the flow's own map, and that of what came from the target."""
         found: list[_LookUp] = []

@@ -7,7 +7,6 @@ from typing import Final
 from heliograph.config.option import Effect, Family, Kind, Option, Scope
 
 _PLUGIN_VERSION = "Java plugins are not loaded, so none has a version to choose"
-_NO_PARSING = "records are copied as the bytes they are: nothing is parsed that could fail"
 _NAMED_BY_FLOW = "connectors keep MirrorMaker 2's names in the REST interface; flows are named A->B"
 _ALIAS_BY_FLOW = "the aliases are those of the flow, A->B"
 _BOUNDARY = "a lane commits at once when it has caught up, and about every second under load"
@@ -169,11 +168,9 @@ _CONNECT: Final = (
         "errors.retry.timeout",
         Kind.LONG,
         0,
-        "How long a failing transform is tried again, in ms; -1: for ever.",
+        "How long a record is tried again whose transform says that it may work in a moment, in ms; -1: for ever.",
         Scope.CONNECTOR,
         minimum=-1,
-        effect=Effect.NONE,
-        note=_NO_PARSING,
     ),
     Option(
         "errors.retry.delay.max.ms",
@@ -182,36 +179,46 @@ _CONNECT: Final = (
         "Longest pause between these tries.",
         Scope.CONNECTOR,
         minimum=1,
-        effect=Effect.NONE,
-        note=_NO_PARSING,
     ),
     Option(
         "errors.tolerance",
         Kind.STRING,
-        "none",
-        "`none`: a record that cannot be transformed stops its partition; `all`: it is left out and reported.",
+        "all",
+        "`all`: a record that cannot be transformed goes to the dead letters; `none`: it stops its partition.",
         Scope.CONNECTOR,
+        mm2_default="none",
         choices=("none", "all"),
-        effect=Effect.NONE,
-        note=_NO_PARSING,
     ),
     Option(
         "errors.log.enable",
         Kind.BOOLEAN,
         False,
-        "Log each such failure.",
+        "Log such failures, once for each partition and transaction.",
         Scope.CONNECTOR,
-        effect=Effect.NONE,
-        note=_NO_PARSING,
     ),
     Option(
         "errors.log.include.messages",
         Kind.BOOLEAN,
         False,
-        "Name topic, partition and offset of the record in that log line.",
+        "Name topic, partition and offset of the first record in that log line.",
         Scope.CONNECTOR,
-        effect=Effect.NONE,
-        note=_NO_PARSING,
+    ),
+    Option(
+        "errors.deadletterqueue.topic.name",
+        Kind.STRING,
+        None,
+        "Topic on the target for records that cannot be transformed; unset: `mm2-dead-letters.<source>.internal`. "
+        "Kafka Connect has this key for sinks only.",
+        Scope.CONNECTOR,
+    ),
+    Option(
+        "errors.deadletterqueue.topic.replication.factor",
+        Kind.SHORT,
+        3,
+        "Replication factor of that topic; -1: the broker's default.",
+        Scope.CONNECTOR,
+        minimum=-1,
+        zero_allowed=False,
     ),
     Option(
         "connector.plugin.version",
@@ -293,6 +300,16 @@ FAMILIES: Final = (
         "Settings of one predicate: `predicates.<name>.type` and its own keys.",
         Scope.CONNECTOR,
         dropped_at_top=True,
+    ),
+    Family(
+        "schema.registry.",
+        "The registry of the schemas of keys and values that transforms look into: `url`, `basic.auth.…`, `ssl.…`.",
+        Scope.CONNECTOR,
+    ),
+    Family(
+        "target.schema.registry.",
+        "The registry that changed schemas are written to, where that is another one.",
+        Scope.CONNECTOR,
     ),
     Family(
         "topic.creation.",

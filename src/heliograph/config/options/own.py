@@ -8,6 +8,15 @@ from heliograph.config.option import Kind, Option, Scope
 
 OPTIONS: Final = (
     Option(
+        "errors.deadletterqueue.content",
+        Kind.STRING,
+        "auto",
+        "Whether a dead letter has the key and value that could not be transformed (`full`), or only headers that tell "
+        "where the record is and what went wrong (`none`); `auto`: full, unless a transform of the flow hides data.",
+        Scope.OWN,
+        choices=("auto", "full", "none"),
+    ),
+    Option(
         "on.data.loss",
         Kind.STRING,
         "stop",

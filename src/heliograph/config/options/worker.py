@@ -88,8 +88,20 @@ _DELIVERY: Final = (
 )
 
 _CONVERTERS: Final = (
-    _idle("key.converter", Kind.CLASS, _BYTES, "Java class that reads and writes keys.", _RAW, at_top=True),
-    _idle("value.converter", Kind.CLASS, _BYTES, "Java class that reads and writes values.", _RAW, at_top=True),
+    Option(
+        "key.converter",
+        Kind.CLASS,
+        _BYTES,
+        "What transforms take keys for, by the name of Kafka Connect's class; bytes: what each of them looks like.",
+        Scope.WORKER,
+    ),
+    Option(
+        "value.converter",
+        Kind.CLASS,
+        _BYTES,
+        "What transforms take values for, by the name of Kafka Connect's class; bytes: what each of them looks like.",
+        Scope.WORKER,
+    ),
     _idle("header.converter", Kind.CLASS, _BYTES, "Java class that reads and writes headers.", _RAW, at_top=True),
 )
 
@@ -143,7 +155,7 @@ FAMILIES: Final = (
         Effect.NONE,
         _ONLY_CHANGES,
     ),
-    Family("key.converter.", "Settings of that class.", Scope.WORKER, Effect.NONE, _RAW),
-    Family("value.converter.", "Settings of that class.", Scope.WORKER, Effect.NONE, _RAW),
+    Family("key.converter.", "Settings of that class, such as `schemas.enable`.", Scope.WORKER),
+    Family("value.converter.", "Settings of that class, such as `schemas.enable`.", Scope.WORKER),
     Family("header.converter.", "Settings of that class.", Scope.WORKER, Effect.NONE, _RAW),
 )

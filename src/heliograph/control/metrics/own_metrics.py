@@ -83,6 +83,18 @@ MIRRORED: Final = Group[FlowView](
         ),
         _flow("records_total", Kind.COUNTER, "Records mirrored.", lambda row: row.flow.meter.whole.records),
         _flow("bytes_total", Kind.COUNTER, "Bytes of record batches mirrored.", lambda row: row.flow.meter.whole.bytes),
+        _flow(
+            "records_filtered_total",
+            Kind.COUNTER,
+            "Records that a transform left out.",
+            lambda row: row.flow.meter.whole.dropped,
+        ),
+        _flow(
+            "dead_letters_total",
+            Kind.COUNTER,
+            "Records that could not be transformed and went to the dead letters.",
+            lambda row: row.flow.meter.whole.failed,
+        ),
         _flow("transactions_total", Kind.COUNTER, "Transactions committed.", lambda row: row.flow.meter.transactions),
         _flow(
             "last_commit_age_seconds",

@@ -21,6 +21,7 @@ from heliograph.recovery.verification.difference import Difference
 from heliograph.recovery.verification.log_reader import LogReader
 from heliograph.recovery.verification.pairing import Pairing, Stretch, compare_stretches
 from heliograph.recovery.verification.segments import Segment
+from heliograph.recovery.verification.source_view import SourceView, transformed
 
 _OUT_OF_RANGE = 1
 _ATTEMPTS_SECONDS = 30.0
@@ -88,9 +89,10 @@ class SliceResult:
 class Sides:
     """Connections to both clusters, for one slice after the other."""
 
-    def __init__(self, source: Access, target: Access, rules: Counting) -> None:
+    def __init__(self, source: Access, target: Access, rules: Counting, view: SourceView | None = None) -> None:
         self._accesses = source, target
         self._rules = rules
+        self._view = view
         self._loop = Loop()
         self._source, self._target = self._networks()
         self._known: set[tuple[Network, str]] = set()
@@ -136,13 +138,15 @@ class Sides:
     def _openers(self, part: Slice) -> tuple[Callable[[], Stretch], Callable[[], Stretch]]:
         begin, end, _ = part.segment
         return (
-            lambda: self._source_stretch(part.source, begin.source, end.source),
+            lambda: self._source_stretch(part, begin.source, end.source),
             lambda: self._target_stretch(part.target, begin.target, end.target),
         )
 
-    def _source_stretch(self, where: TopicPartition, first: int, end: int) -> Stretch:
-        reader = LogReader(self._loop, self._source, where, first, end, self._rules.counts_on_source)
-        return Stretch(where, reader.batches(), first, end)
+    def _source_stretch(self, part: Slice, first: int, end: int) -> Stretch:
+        reader = LogReader(self._loop, self._source, part.source, first, end, self._rules.counts_on_source)
+        transformer = self._view.transformer(part.source, part.target) if self._view else None
+        log = reader.batches() if transformer is None else transformed(reader.batches(), transformer)
+        return Stretch(part.source, log, first, end)
 
     def _target_stretch(self, where: TopicPartition, first: int, end: int) -> Stretch:
         reader = LogReader(self._loop, self._target, where, first, end, self._rules.counts_on_target)
@@ -163,9 +167,9 @@ class Sides:
 
 
 @contextmanager
-def opened_sides(source: Access, target: Access, rules: Counting) -> Iterator[Sides]:
+def opened_sides(source: Access, target: Access, rules: Counting, view: SourceView | None = None) -> Iterator[Sides]:
     """Connections to both clusters, which hang up at the end."""
-    sides = Sides(source, target, rules)
+    sides = Sides(source, target, rules, view)
     try:
         yield sides
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import Event, LedgerEntry, Position, TopicPartition
 from heliograph.recovery.verification.comparison import Rules, Slice
 from heliograph.recovery.verification.segments import Bounds, Coverage, PartitionHistory
+from heliograph.recovery.verification.source_view import SourceView
 from heliograph.sync.topics import keeps_names, ledger_topic, offsets_topic, opposite_ledger, read_plan
 
 SLICE_BYTES = 48 * 1024 * 1024
@@ -65,6 +67,7 @@ class VerificationPlan:
     rules: Rules
     partitions: Sequence[PlannedPartition]
     left_out: Sequence[str] = ()
+    view: SourceView | None = field(default=None, repr=False)
 
     def slices(self) -> list[Slice]:
         """The work, in parts that can be done in any order."""
@@ -97,7 +100,7 @@ class Books:
         told: dict[TopicPartition, list[Event]] = {}
         for event in entry.events:
             told.setdefault(event.source, []).append(event)
-        for progress in entry.partitions:
+        for progress in entry.own_progress():
             if progress.source not in wanted:
                 continue
             known = self.histories.get(progress.source)
@@ -117,8 +120,10 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
     with Admin(access_for(flow.source, "admin")) as here, Admin(access_for(flow.target, "admin")) as there:
         topics = read_plan(flow, here, there)
         existing = there.topics()
-        pairs = {where: home for where, home in topics.ready_on(existing).items() if scope.has(where)}
-        missing = [where for where in topics.mirrored if scope.has(where) and where not in pairs]
+        ready = {where: home for where, home in topics.ready_on(existing).items() if scope.has(where)}
+        missing = [where for where in topics.mirrored if scope.has(where) and where not in ready]
+        shared = _shared(topics.names)
+        pairs = {where: home for where, home in ready.items() if where.topic not in shared}
         topic_ids = {name: info.topic_id for name, info in here.topics({where.topic for where in pairs}).items()}
         compacted = compacted_topics(here, there, pairs)
         if ledger_topic(flow) not in existing:
@@ -140,10 +145,23 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
         planned.append(PlannedPartition(where, home, coverage, by_key))
     ours = frozenset(books.producer_ids) if keeps_names(flow) else None
     left_out = [f"{where}: {flow.target.alias} has no partition for it yet" for where in missing]
+    left_out += [f"{topic}: meets other topics in {topics.names[topic]}" for topic in sorted(shared)]
     if since_ms != scope.since_ms and since_ms is not None:
         moment = datetime.fromtimestamp(since_ms / 1000, UTC).isoformat(timespec="seconds")
         left_out.append(f"records before {moment}: it is no longer known which of them came from {flow.target.alias}")
-    return VerificationPlan(flow.name, source, target, Rules(mirrored_back, ours, scope.opens_all), planned, left_out)
+    rules = Rules(mirrored_back, ours, scope.opens_all)
+    return VerificationPlan(flow.name, source, target, rules, planned, left_out, source_view(flow))
+
+
+def source_view(flow: FlowConfig) -> SourceView:
+    """How records of the source should arrive."""
+    return SourceView(flow.transforms, flow.replication_policy, flow.source.alias)
+
+
+def _shared(names: Mapping[str, str]) -> set[str]:
+    """The topics that transforms send to one and the same topic: what is whose cannot be told there."""
+    counts = Counter(names.values())
+    return {topic for topic, remote in names.items() if counts[remote] > 1}
 
 
 def _check_offsets(scope: Scope, pairs: Mapping[TopicPartition, TopicPartition]) -> None:

@@ -105,7 +105,7 @@ def verify_locally(
 def verify_slices(plan: VerificationPlan, progress: Callable[[Progress], None] | None = None) -> Verification:
     """Do the work of a plan in this process, one slice after the other."""
     tally = Tally(plan, progress)
-    with opened_sides(plan.source, plan.target, plan.rules) as sides:
+    with opened_sides(plan.source, plan.target, plan.rules, plan.view) as sides:
         for part in plan.slices():
             tally.add(sides.compare(part))
     return tally.result()

@@ -1,0 +1,170 @@
+"""A flow with SQL as a streaming query: source, the user's query, writer; each lane is one Spark task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from heliograph.engine.class_archive import archive_option
+from heliograph.engine.control import ControlAddress, LaneLine, ask_epoch, ask_tasks
+
+_SETTINGS = {
+    "spark.sql.ansi.enabled": "false",  # a function that fails yields NULL, and not the end of its task
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",  # of rows on their way to Python
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
+def computing_settings() -> dict[str, str]:
+    """What a Spark session needs that does more than start lanes: all of the JVM's compilers, and memory for rows."""
+    return {"spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {archive_option()}", "spark.driver.memory": "1g"}
+
+
+class FlowSource(DataSource):
+    """The records of one flow. `bound_to` makes the class that is registered with Spark."""
+
+    address: ClassVar[ControlAddress]
+    format_name: ClassVar[str]
+
+    @classmethod
+    def bound_to(cls, address: ControlAddress, format_name: str) -> type[FlowSource]:
+        """A source whose lanes call this address. The class is pickled, so the key shows in no plan and no log."""
+        return type("BoundFlowSource", (cls,), {"address": address, "format_name": format_name})
+
+    @classmethod
+    def name(cls) -> str:
+        """The name for `readStream.format`."""
+        return cls.format_name
+
+    def schema(self) -> str:
+        """The columns of records, and whose each is."""
+        from heliograph.engine.tables.query import FLOW_SCHEMA
+
+        return FLOW_SCHEMA
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """The reader that Spark plans and runs."""
+        return _BatchReader(self.address, self.options["flow"])
+
+
+class _LanePartition(InputPartition):
+    """One lane as Spark hands it to a task."""
+
+    def __init__(self, lane: int, task: bytes) -> None:
+        super().__init__(lane)
+        self.task = task
+
+
+class _BatchReader(DataSourceStreamReader):
+    """Asks the driver for micro-batches and plans; reads what is new."""
+
+    def __init__(self, address: ControlAddress, flow: str) -> None:
+        self._address = address
+        self._flow = flow
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+        """Before the first micro-batch."""
+        return {"epoch": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802 - Spark's name
+        """The micro-batch to run next; the same as `start` while there is nothing new."""
+        return {"epoch": ask_epoch(self._address, self._flow, start["epoch"])}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """The lanes of a micro-batch."""
+        tasks = ask_tasks(self._address, self._flow, end["epoch"])
+        return [_LanePartition(lane, task) for lane, task in enumerate(tasks)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """What is new in the partitions of a lane."""
+        from heliograph.engine.tables.handover import Handover  # not at the top: planning processes need none of this
+        from heliograph.engine.tables.lane_reader import LaneReader
+        from heliograph.engine.task import LaneTask
+
+        assert isinstance(partition, _LanePartition)
+        handover = Handover(self._address, self._flow, _attempt())
+        reader = LaneReader(LaneTask.unpacked(partition.task), handover)
+        try:
+            yield from reader.read()
+        finally:
+            reader.close()
+
+
+def _attempt() -> int:
+    """The number that Spark gives this attempt of a task: all processes that work for it get the same."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return int(context.taskAttemptId())
+
+
+def flow_rows(spark: SparkSession, flow: str, address: ControlAddress, format_name: str, sql: str) -> DataFrame:
+    """The streaming query of a flow, ready to be started; raises QueryRefused if the text cannot be used."""
+    from heliograph.engine.tables.query import map_in_arrow, prepare
+
+    session = spark.newSession()
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+    session.dataSource.register(FlowSource.bound_to(address, format_name))
+    rows = prepare(session, sql, lambda: session.readStream.format(format_name).option("flow", flow).load())
+    return map_in_arrow(rows, writer_of(address, flow), "records long")
+
+
+def writer_of(address: ControlAddress, flow: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What each task does with its rows: one transaction on the target."""
+
+    def write(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from heliograph.engine.tables.handover import Handover
+
+        handover = Handover(address, flow, _attempt())
+        first = next(rows, None)  # the reader has told what to do before its first row, or before its end
+        begun = handover.begun()
+        line = LaneLine(address, flow, begun.task.epoch)
+        try:
+            for entry in _written(begun, chain([] if first is None else [first], rows), handover, first is None):
+                line.report(entry)
+                yield pa.RecordBatch.from_arrays([pa.array([entry.record_count], pa.int64())], names=["records"])
+        finally:
+            line.close()
+
+    return write
+
+
+def _written(begun: Any, rows: Iterator[pa.RecordBatch], handover: Any, is_empty: bool) -> Iterator[Any]:
+    """Write all rows, and what the reader says at the end; yields the ledger's entry."""
+    from heliograph.engine.tables.lane_writer import LaneWriter
+    from heliograph.errors import PartitionFailed
+    from heliograph.model import Event, EventKind
+
+    coverage = handover.covered() if is_empty else None
+    if coverage is not None and coverage.is_empty:
+        return
+    writer = LaneWriter(begun)
+    try:
+        writer.start()
+        for batch in rows:
+            writer.write(batch)
+        entry = writer.finish(coverage or handover.covered())
+    except PartitionFailed as failure:
+        # What was written is lost with the transaction; the next micro-batch does without the partition.
+        writer.close()
+        for _ in rows:
+            pass
+        writer = LaneWriter(begun)
+        writer.start()
+        is_known = begun.task.plan.set_aside.get(failure.source) == failure.reason
+        event = Event(EventKind.SET_ASIDE, failure.source, -1, -1, failure.reason)
+        entry = None if is_known else writer.tell([event])
+    finally:
+        writer.close()
+    if entry is not None:
+        yield entry

@@ -1,0 +1,50 @@
+"""The source's log as the target should have it, where transforms change records on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from heliograph.engine.transforming import Transformer
+from heliograph.kafka import batches, records
+from heliograph.kafka.reading import CommittedBatch
+from heliograph.kafka.records import Record
+from heliograph.model import Assignment, TopicPartition
+from heliograph.policy.replication import ReplicationPolicy
+from heliograph.transforms.chain import ChainSpec
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """The transforms of a flow, and how its policy names topics before they begin."""
+
+    chain: ChainSpec
+    policy: ReplicationPolicy
+    source_alias: str
+
+    def transformer(self, source: TopicPartition, target: TopicPartition) -> Transformer | None:
+        """What changes the records of a partition; None if nothing does."""
+        if not self.chain.stages:
+            return None
+        from heliograph.transforms.formats.choice import RecordFormats  # few flows need all that it imports
+
+        route = self.chain.build().route(self.policy.format_remote_topic(self.source_alias, source.topic))
+        if route.is_plain:
+            return None
+        formats = self.chain.formats
+        keys, values = RecordFormats(formats, is_key=True), RecordFormats(formats, is_key=False)
+        return Transformer(Assignment(source, target), route, keys, values)
+
+
+def transformed(log: Iterator[CommittedBatch], transformer: Transformer) -> Iterator[CommittedBatch]:
+    """The batches with what of their records goes to the partition's own target, in the offsets of the source."""
+    for batch in log:
+        results = transformer.run(list(records.decode(batch.magic, batch.data)))
+        kept = [item for item in results if isinstance(item, Record)]
+        if kept:
+            yield _batch(batch.partition, kept)
+
+
+def _batch(partition: int, kept: list[Record]) -> CommittedBatch:
+    data = memoryview(records.encode_apart(kept))
+    return CommittedBatch(partition, 2, batches.read_header(data), data)

@@ -1,0 +1,1 @@
+"""Transforms and predicates beyond those of Kafka Connect."""

@@ -1,0 +1,1 @@
+"""The transforms of Kafka Connect, under the names that they have there."""

@@ -1,0 +1,189 @@
+"""Transforms on real brokers: what arrives, what does not, where it went, and where groups go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka.access import Access
+from heliograph.kafka.groups import Committed, Groups
+from heliograph.kafka.records import Record
+from heliograph.model import TopicPartition
+from tests.flows.transform_stage import TransformStage
+from tests.waiting import wait_until
+from tests.zoo.topics import fresh_name
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+_KAFKA = "org.apache.kafka.connect.transforms."
+_PERSON = {"id": 7, "email": "jane.doe@example.com", "phone": "+1-555-0100", "ssn": "123-45-6789", "total": 1.10}
+TIME = 1_700_000_000_000
+
+
+def record(value: object, key: str = "k", headers: tuple[tuple[str, bytes | None], ...] = ()) -> Record:
+    data = None if value is None else value if isinstance(value, bytes) else json.dumps(value).encode()
+    return Record(0, TIME, key.encode(), data, headers)
+
+
+def test_the_usual_file_works_as_it_stands(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> None:
+    """A header except on tombstones; email, phone and ssn masked."""
+    options = {
+        "transforms": "addHeaders,maskPII",
+        "transforms.addHeaders.type": f"{_KAFKA}InsertHeader",
+        "transforms.addHeaders.header": "X-Replicated-From",
+        "transforms.addHeaders.value.literal": "source-cluster",
+        "transforms.maskPII.type": "com.example.transforms.MaskPIITransform",
+        "transforms.maskPII.fields": "email,phone,ssn",
+        "transforms.maskPII.mask.char": "*",
+        "predicates": "isProduction",
+        "predicates.isProduction.type": f"{_KAFKA}predicates.RecordIsTombstone",
+        "transforms.addHeaders.predicate": "isProduction",
+        "transforms.addHeaders.negate": "true",
+    }
+    stage = TransformStage(primary, backup, tmp_path, options)
+    given = (("trace", b"\x00\xff"),)
+    stage.write("orders", [record(_PERSON, headers=given), record(None), record({"id": 8, "email": None})])
+    with stage.mirror():
+        masked, tombstone, empty = stage.await_arrived(stage.copy("orders"), 3)
+    assert json.loads(masked.value or b"") == _PERSON | {
+        "email": "ja****************om", "phone": "+1*******00", "ssn": "12*******89",
+    }  # fmt: skip
+    assert list(masked.headers) == [*given, ("X-Replicated-From", b"source-cluster")]
+    assert (masked.key, masked.timestamp) == (b"k", TIME)
+    assert (tombstone.value, list(tombstone.headers)) == (None, [])
+    assert json.loads(empty.value or b"") == {"id": 8, "email": None}
+    assert not stage.arrived(stage.dead_letters)
+
+
+def test_bad_records_are_dead_letters_and_hold_nobody_up(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    options = {
+        "transforms": "wrap",
+        "transforms.wrap.type": f"{_KAFKA}ExtractField$Value",
+        "transforms.wrap.field": "id",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+    stage = TransformStage(primary, backup, tmp_path, options)
+    stage.write("orders", [record({"id": 1}), record(b"{broken"), record({"id": 3})])
+    with stage.mirror():
+        assert [item.value for item in stage.await_arrived(stage.copy("orders"), 2)] == [b"1", b"3"]
+        [letter] = stage.await_arrived(stage.dead_letters, 1)
+    causes = dict(letter.headers)
+    assert letter.value == b"{broken"
+    assert causes["__connect.errors.topic"] == stage.topic("orders").encode()
+    assert causes["__connect.errors.offset"] == b"1"
+    assert causes["__connect.errors.stage"] == b"wrap"
+
+
+def test_told_to_stop_a_bad_record_stops_its_partition_only(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    options = {
+        "transforms": "mask",
+        "transforms.mask.type": "MaskPII",
+        "transforms.mask.fields": "email",
+        "errors.tolerance": "none",
+    }
+    stage = TransformStage(primary, backup, tmp_path, options)
+    stage.write("orders", [record({"email": "a@b.example"}), record(b"no object"), record({"email": "c@d.example"})])
+    stage.write("orders", [record({"email": "e@f.example"})], partition=1)
+    with stage.mirror() as mirror:
+        stage.await_arrived(stage.copy("orders"), 1, partition=1)
+        wait_until(lambda: "offset 1 cannot be transformed" in mirror.log_text(), "the reason in the log", 60, 0.2)
+        assert len(stage.arrived(stage.copy("orders"))) == 1
+    assert not stage.arrived(stage.dead_letters)
+
+
+def test_groups_go_on_exactly_behind_filters_and_routes(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    """Every third record is dropped, the others go to two topics by content; a group has read half of them."""
+    group = fresh_name("reader")
+    options = {
+        "transforms": "thin, move",
+        "transforms.thin.type": f"{_KAFKA}Filter",
+        "transforms.thin.predicate": "third",
+        "transforms.move.type": f"{_KAFKA}RegexRouter",
+        "transforms.move.regex": "(.*)",
+        "transforms.move.replacement": "$1-odd",
+        "transforms.move.predicate": "odd",
+        "predicates": "third, odd",
+        "predicates.third.type": "FieldMatches",
+        "predicates.third.path": "rest",
+        "predicates.third.operator": "equals",
+        "predicates.third.value": "0",
+        "predicates.odd.type": "FieldMatches",
+        "predicates.odd.path": "odd",
+        "predicates.odd.operator": "equals",
+        "predicates.odd.value": "true",
+        "groups": group,
+        "sync.group.offsets.enabled": "true",
+    }
+    stage = TransformStage(primary, backup, tmp_path, options)
+    wanted = [{"n": n, "rest": n % 3, "odd": n % 2 == 1} for n in range(60)]
+    stage.write("orders", [record(item) for item in wanted[:40]])
+    where = TopicPartition(stage.topic("orders"), 0)
+    with Groups(Access("source", primary.bootstrap_servers.split(","))) as groups:
+        groups.commit({group: {where: Committed(31)}})
+    kept = [item for item in wanted if item["rest"]]
+    even, odd = ([item["n"] for item in kept if item["odd"] is is_odd] for is_odd in (False, True))
+    home, other = stage.copy("orders"), f"{stage.copy('orders')}-odd"
+    with stage.mirror():
+        stage.write("orders", [record(item) for item in wanted[40:]])
+        assert _numbers(stage.await_arrived(home, len(even))) == even
+        assert _numbers(stage.await_arrived(other, len(odd))) == odd
+        rests = {home: [n for n in even if n >= 31], other: [n for n in odd if n >= 31]}
+
+        def goes_on() -> bool:
+            with Groups(Access("target", backup.bootstrap_servers.split(","))) as groups:
+                committed = groups.committed([group]).get(group, {})
+            found = {
+                topic: _numbers([item for item in stage.arrived(topic) if item.offset >= committed[place].offset])
+                for topic in rests
+                if (place := TopicPartition(topic, 0)) in committed
+            }
+            return found == rests
+
+        wait_until(goes_on, "the group to stand where it goes on", 60, 0.5)
+
+
+def test_a_filtered_tail_does_not_come_again(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> None:
+    """After a restart nothing is read again that was dropped, and topics that are only renamed keep their batches."""
+    options = {
+        "transforms": "drop, rename",
+        "transforms.drop.type": f"{_KAFKA}Filter",
+        "transforms.drop.predicate": "isGone",
+        "predicates": "isGone, isPlain",
+        "predicates.isGone.type": f"{_KAFKA}predicates.RecordIsTombstone",
+        "transforms.rename.type": f"{_KAFKA}RegexRouter",
+        "transforms.rename.regex": "(.*)plain(.*)",
+        "transforms.rename.replacement": "renamed$2",
+        "predicates.isPlain.type": f"{_KAFKA}predicates.TopicNameMatches",
+        "predicates.isPlain.pattern": ".*plain.*",
+        "transforms.drop.negate": "false",
+    }
+    stage = TransformStage(primary, backup, tmp_path, options, topics=("orders", "plain"))
+    stage.write("orders", [record({"n": 1}), record(None), record(None)])
+    with stage.mirror() as mirror:
+        stage.await_arrived(stage.copy("orders"), 1)
+        stage.write("plain", [record({"n": 5})])
+        stage.await_arrived(f"renamed{stage.topic('plain').removeprefix('plain')}", 1)
+        wait_until(lambda: _position(stage) == 2, "the position behind the tail", 30, 0.2)
+        assert mirror.stop() == 0
+    assert [item.value for item in stage.arrived(stage.copy("orders"))] == [b'{"n": 1}']
+
+
+def _position(stage: TransformStage) -> int:
+    from heliograph.recovery.books import read_books
+
+    books = read_books(stage.flow)
+    return books.positions[TopicPartition(stage.topic("orders"), 0)].offset
+
+
+def _numbers(found: list[Record]) -> list[int]:
+    return [json.loads(item.value or b"")["n"] for item in found]

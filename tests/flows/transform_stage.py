@@ -1,0 +1,117 @@
+"""A topic on its way through transforms on real brokers, and what arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from heliograph.config.flow import FlowConfig
+from heliograph.config.mirror_config import load
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka import reading, writing
+from heliograph.kafka.access import Access
+from heliograph.kafka.network import opened
+from heliograph.kafka.records import Record
+from heliograph.kafka.topics import NewTopic
+from heliograph.model import TopicPartition
+from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.stage import admin_of, write_settings
+from tests.waiting import wait_until
+from tests.zoo.topics import fresh_name
+
+PARTITIONS = 2
+_OPTIONS = {
+    "heartbeats.replication.enabled": "false",
+    "errors.deadletterqueue.topic.replication.factor": "1",
+    "checkpoints.topic.replication.factor": "1",
+    "offset-syncs.topic.replication.factor": "1",
+    "refresh.groups.interval.seconds": "1",
+    "emit.checkpoints.interval.seconds": "1",
+    "sync.group.offsets.interval.seconds": "1",
+    "refresh.topics.interval.seconds": "1",
+}
+
+
+class TransformStage:
+    """Topics of a source, a flow with transforms, and its target."""
+
+    def __init__(
+        self,
+        source: EmbeddedCluster,
+        target: EmbeddedCluster,
+        folder: Path,
+        options: Mapping[str, str],
+        topics: Sequence[str] = ("orders",),
+    ) -> None:
+        """Options that begin with `transform` or `predicate` are the flow's own."""
+        self.source, self.target = source, target
+        self.a, self.b = fresh_name("near"), fresh_name("far")
+        self._ending = fresh_name("")
+        self.file, self._folder, self._mirrors = folder / "mm2.properties", folder, 0
+        flow = f"{self.a}->{self.b}"
+        chosen = {"topics": ", ".join(map(self.topic, topics)), **_OPTIONS}
+        chosen |= {f"{flow}.{name}" if name.startswith(("transform", "predicate")) else name: value
+                   for name, value in options.items()}  # fmt: skip
+        write_settings(self.file, {self.a: source, self.b: target}, [flow], chosen)
+        with admin_of(source) as admin:
+            admin.create_topics([NewTopic(self.topic(name), PARTITIONS, 1) for name in topics])
+            admin.wait_for_topics({self.topic(name): PARTITIONS for name in topics})
+
+    def topic(self, name: str) -> str:
+        """A topic of this stage on the source."""
+        return f"{name}{self._ending}"
+
+    def copy(self, name: str) -> str:
+        """What the policy calls it on the target."""
+        return f"{self.a}.{self.topic(name)}"
+
+    @property
+    def dead_letters(self) -> str:
+        """Where records end that cannot be transformed."""
+        return f"mm2-dead-letters.{self.a}.internal"
+
+    @property
+    def flow(self) -> FlowConfig:
+        """As the file describes it."""
+        found = load(self.file).flow(f"{self.a}->{self.b}")
+        assert found is not None
+        return found
+
+    @contextmanager
+    def mirror(self) -> Iterator[MirrorProcess]:
+        """`heliograph run` of the file."""
+        self._mirrors += 1
+        process = MirrorProcess(self.file, self._folder / f"mirror-{self._mirrors}.log")
+        try:
+            yield process
+        finally:
+            process.kill()
+
+    def write(self, name: str, records: Sequence[Record], partition: int = 0) -> None:
+        """Append records to a topic of the source, in one batch."""
+        topic = self.topic(name)
+        with opened(_access(self.source), [topic]) as (loop, network):
+            writing.append(loop, network, TopicPartition(topic, partition), records)
+
+    def arrived(self, topic: str, partition: int = 0) -> list[Record]:
+        """What a partition of the target holds; nothing while there is no such topic."""
+        return contents(self.target, topic, partition)
+
+    def await_arrived(self, topic: str, count: int, partition: int = 0) -> list[Record]:
+        """Wait until so many records are there."""
+        wait_until(lambda: len(self.arrived(topic, partition)) >= count, f"{count} records in {topic}", 60, 0.2)
+        return self.arrived(topic, partition)
+
+
+def contents(cluster: EmbeddedCluster, topic: str, partition: int = 0) -> list[Record]:
+    """All committed records of a partition."""
+    with opened(_access(cluster)) as (loop, network):
+        if network.look_up([topic]):
+            return []
+        starts = reading.list_offsets(network, topic, {partition: reading.EARLIEST})
+        return [record for _, record in reading.read_to_end(loop, network, topic, starts)]
+
+
+def _access(cluster: EmbeddedCluster) -> Access:
+    return Access(cluster.alias, cluster.bootstrap_servers.split(","))
