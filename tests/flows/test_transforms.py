@@ -12,6 +12,10 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.groups import Committed, Groups
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
+from heliograph.recovery.books import read_books
+from heliograph.recovery.last_commits import last_places
+from heliograph.recovery.verification.plan import plan_verification
+from heliograph.recovery.verification.verification import verify_slices
 from tests.flows.transform_stage import TransformStage
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -56,6 +60,11 @@ def test_the_usual_file_works_as_it_stands(primary: EmbeddedCluster, backup: Emb
     assert (tombstone.value, list(tombstone.headers)) == (None, [])
     assert json.loads(empty.value or b"") == {"id": 8, "email": None}
     assert not stage.arrived(stage.dead_letters)
+    proof = verify_slices(plan_verification(stage.flow))
+    assert (proof.records, proof.differences, proof.left_out) == (3, [], [])
+    stage.file.write_text(stage.file.read_text().replace("email,phone,ssn", "email,phone"))
+    [difference] = verify_slices(plan_verification(stage.flow)).differences
+    assert difference.offset == 0
 
 
 def test_bad_records_are_dead_letters_and_hold_nobody_up(
@@ -150,6 +159,13 @@ def test_groups_go_on_exactly_behind_filters_and_routes(
             return found == rests
 
         wait_until(goes_on, "the group to stand where it goes on", 60, 0.5)
+    proof = verify_slices(plan_verification(stage.flow))
+    assert (proof.records, proof.differences) == (len(even), [])
+    # Without the source, as in a failover: by what the target knows alone.
+    moved = {place.target.topic: place for place in last_places(read_books(stage.flow))}
+    for topic, rest in rests.items():
+        assert moved[topic].is_exact
+        assert _numbers([item for item in stage.arrived(topic) if item.offset >= moved[topic].target_offset]) == rest
 
 
 def test_a_filtered_tail_does_not_come_again(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> None:
@@ -179,8 +195,6 @@ def test_a_filtered_tail_does_not_come_again(primary: EmbeddedCluster, backup: E
 
 
 def _position(stage: TransformStage) -> int:
-    from heliograph.recovery.books import read_books
-
     books = read_books(stage.flow)
     return books.positions[TopicPartition(stage.topic("orders"), 0)].offset
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -211,3 +212,13 @@ def ask_for(servers: Network, seconds: float) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         servers.refresh(())
+
+
+def test_too_many_open_files_are_told_as_trouble_with_brokers() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(BrokerUnavailable, match="Too many open files"):
+            Loop()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

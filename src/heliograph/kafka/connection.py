@@ -334,7 +334,10 @@ class Loop:
     """Waits for all connections of a lane at once."""
 
     def __init__(self) -> None:
-        self._selector = selectors.DefaultSelector()
+        try:
+            self._selector = selectors.DefaultSelector()
+        except OSError as error:  # too many open files
+            raise BrokerUnavailable(f"no connection can be watched: {error}") from error
         self._next_check = 0.0
 
     def register(self, endpoint: socket.socket, connection: Connection) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 from heliograph.transforms.java_calendar import DAY_MS, Day, Part, day_of, first_day, moment_of
@@ -22,6 +24,7 @@ _LETTERS = "GyMdkHmsSEDFwWahKzZYuXL"
 _HOUR_MS = 3_600_000
 _MINUTE_MS = 60_000
 _MOST_X = 3
+_LONG_DIGITS = 19
 # The names of zones that people write, in minutes from UTC.
 _ZONES = {
     "Coordinated Universal Time": 0, "Greenwich Mean Time": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60,
@@ -356,19 +359,14 @@ class _Reading:
 
 
 def _int_value(text: str) -> int:
-    """A number as Java's `Number.intValue` has it: of 64 bits the lowest, of longer ones the nearest."""
-    digits, _, exponent = text.partition("E")
-    number = int(digits)
-    if exponent:
-        power = int(exponent)
-        if power < 0 or power > 400:
-            return (
-                0 if power < 0 or not number else double_to_integer(float("inf") if number > 0 else float("-inf"), 32)
-            )
-        number *= 10**power
-    if wrap(number, 64) == number:
-        return wrap(number, 32)
-    return double_to_integer(float(number) if abs(number) < 10**300 else float("inf"), 32)
+    """A number as Java's `Number.intValue` has it: of 64 bits the lowest ones, of more the nearest that fits."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError("a number is out of bounds") from None
+    if number.adjusted() <= _LONG_DIGITS and wrap(int(number), 64) == int(number):
+        return wrap(int(number), 32)
+    return double_to_integer(inf if number > 0 else -inf, 32)
 
 
 # Most texts are of full width and within bounds: those are read at once

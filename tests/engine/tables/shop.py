@@ -42,27 +42,29 @@ class Shop:
         self._stations = stations
         self.partitions = partitions
         self.topic = create_topic(stations.source, fresh_name("shop"), partitions)
+        self.heartbeats = f"{self.topic}.heartbeats"
         alias = self.topic.replace("-", "")
         self.copy = f"{alias}.{self.topic}"
         self.settings = folder / "mm2.properties"
         self.settings.write_text(
             f"clusters = {alias}, there\n"
             f"{alias}.bootstrap.servers = {stations.source}\nthere.bootstrap.servers = {stations.target}\n"
-            f"{alias}->there.enabled = true\n{alias}->there.topics = {self.topic}\nemit.heartbeats.enabled = false\n"
+            f"{alias}->there.enabled = true\n{alias}->there.topics = {self.topic}, {self.heartbeats}\n"
+            "emit.heartbeats.enabled = false\n"
             "replication.factor = 1\noffset.storage.replication.factor = 1\nledger.topic.replication.factor = 1\n"
             f"errors.deadletterqueue.topic.replication.factor = 1\ntasks.max = 2\n{more}\n"
         )
         self._flow = load(self.settings).flows[0]
         self._alias = alias
-        self._sent = self._codec = 0
+        self._sent = 0
+        self._codecs = [0] * partitions
 
     def send(self, records: Iterable[Record], partition: int) -> None:
         """Append records to a partition of the source, as one batch; with another codec each time."""
-        self._codec = 3 - self._codec
+        self._codecs[partition] = 3 - self._codecs[partition]
+        data = raw.batch_of(records, compression=self._codecs[partition])
         with raw.network(self._stations.source, self.topic) as (loop, network):
-            [answer] = raw.send(
-                loop, network, [Batch(self.topic, partition, raw.batch_of(records, compression=self._codec))]
-            )
+            [answer] = raw.send(loop, network, [Batch(self.topic, partition, data)])
         assert answer.error_code == 0
 
     def send_orders(self, count: int) -> None:

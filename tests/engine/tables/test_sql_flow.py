@@ -17,7 +17,9 @@ from heliograph.model import EventKind, TopicPartition
 from tests.engine.tables.shop import EMAIL, Shop, number_of, order
 from tests.engine.tables.sql_mirror import SqlMirror
 from tests.waiting import wait_until
+from tests.zoo import raw
 from tests.zoo.stations import Stations
+from tests.zoo.topics import create_topic
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -150,6 +152,21 @@ def test_a_record_that_the_query_cannot_read_becomes_a_dead_letter(
     assert headers["__connect.errors.offset"] == b"1"
     events = [event for entry in shop.entries() for event in entry.events]
     assert [(event.kind, event.from_offset) for event in events] == [(EventKind.DEAD_LETTERS, 1)]
+    assert mirror.stop() == 0
+
+
+def test_heartbeats_pass_by_the_query(stations: Stations, tmp_path: Path, running: Running) -> None:
+    shop = Shop(stations, tmp_path, partitions=1)
+    create_topic(stations.source, shop.heartbeats)
+    beats = [Record(0, number, b"beat", b"no json") for number in range(3)]
+    raw.append(stations.source, TopicPartition(shop.heartbeats, 0), [raw.batch_of(beats)])
+    shop.send([order(1)], 0)
+    mirror = running.start(shop, "SELECT mask_json(value, 'email') AS value FROM records")
+    copy = shop.copy.replace(shop.topic, shop.heartbeats)
+    wait_until(lambda: len(shop.on_target(0, copy)) == 3, "the heartbeats", 60)
+    shop.await_all()
+    assert [record[1:4] for record in shop.on_target(0, copy)] == [record[1:4] for record in beats]
+    assert shop.letters() == []
     assert mirror.stop() == 0
 
 

@@ -95,6 +95,7 @@ CASES: dict[str, tuple[Any, Any, Any]] = {  # a schema, a value for fastavro, th
     "union record": (["string", S], ("shop.S", {"i": 1}), {"S": {"i": 1}}),
     "union bytes": (["bytes", {"type": "fixed", "name": "F", "size": 2}], b"ab", {"bytes": b"ab"}),
     "union fixed": (["bytes", {"type": "fixed", "name": "F", "size": 2}], ("F", b"ab"), {"F": b"ab"}),
+    "union fixed decimal": (["string", FIXED_DECIMAL], ("D", Decimal("1.25")), {"D": Decimal("1.25")}),
     "union array": (["string", {"type": "array", "items": "string"}], ["x"], {"array": ["x"]}),
     "union map": (["string", {"type": "map", "values": "int"}, S], {"x": 1}, {"map": {"x": 1}}),
     "union date": (["string", logical("int", "date")], ("int", 1), {"int": Instant(DAY)}),

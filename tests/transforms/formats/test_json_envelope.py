@@ -119,7 +119,7 @@ def test_values_are_those_of_java(java_oracle: JavaOracle, schema: Any, payload:
     [
         {}, {"type": 5}, {"type": "int128"}, "int32", {"type": "array"}, {"type": "array", "items": None},
         {"type": "map", "keys": _TEXT}, {"type": "map", "keys": None, "values": _TEXT}, {"type": "struct"},
-        _struct(_INT32), _struct(_field("", _INT32)), _struct(_field("a", _INT32), _field("a", _TEXT)),
+        _struct(_INT32), _struct(_field("", _INT32)), _struct(_field("a", _INT32), _field("a", _INT32)),
         _INT32 | {"default": None}, _TEXT | {"default": 5}, _INT32 | {"parameters": {"a": 5}}, {"type": "INT32"},
     ],
 )  # fmt: skip

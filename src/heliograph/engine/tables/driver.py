@@ -13,6 +13,7 @@ from heliograph.engine.tables.rules import SqlRules
 from heliograph.engine.task import LaneTask
 from heliograph.errors import BrokerRefused, ClusterError
 from heliograph.kafka import reading
+from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import Network
@@ -29,7 +30,7 @@ class TableFlowDriver(FlowDriver):
     def __init__(self, settings: FlowSettings, topics: FlowTopics, rules: SqlRules | None) -> None:
         super().__init__(settings, topics)
         self._rules = rules
-        self._sight = _Sight(settings)
+        self._sight = _Sight(settings.source)
         self._tried_at: dict[TopicPartition, float] = {}  # partitions that were set aside, and when
 
     @property
@@ -42,11 +43,6 @@ class TableFlowDriver(FlowDriver):
         if rules != self._rules:
             self._rules = rules
             self.wants_new_query = True
-
-    def renew(self, settings: FlowSettings, topics: FlowTopics) -> None:
-        """As ever; the source may be reached in another way from now on."""
-        super().renew(settings, topics)
-        self._sight = _Sight(settings)
 
     def take_over(self) -> None:
         """As ever: it is followed by a new query of Spark."""
@@ -61,6 +57,7 @@ class TableFlowDriver(FlowDriver):
         following = super().next_epoch(finished)
         self.has_lanes.set()  # as good as: an idle flow has none
         if following == finished:
+            self._sight.close()
             return finished
         try:
             if self._has_news():
@@ -82,12 +79,19 @@ class TableFlowDriver(FlowDriver):
     def _has_news(self) -> bool:
         wanted = [item.source for item in self._awake(self.assignments)]
         try:
-            ends = self._sight.ends(wanted)
+            ends = self._sights().ends(wanted)
         except BrokerRefused:
             return True  # a topic is gone, or may not be read: the lane that reads it tells
         known = self.mirrored_offsets()
         starts_late = self.settings.lane.start != EARLIEST
         return any(end > known[where] + 1 if where in known else end > 0 or starts_late for where, end in ends.items())
+
+    def _sights(self) -> _Sight:
+        """What looks at the source, in the way that the settings say now."""
+        if self._sight.access != self.settings.source:
+            self._sight.close()
+            self._sight = _Sight(self.settings.source)
+        return self._sight
 
     def _awake(self, items: Sequence[Assignment]) -> list[Assignment]:
         """Those that are not set aside, and those that are due to be tried again."""
@@ -109,15 +113,15 @@ class TableFlowDriver(FlowDriver):
 class _Sight:
     """Where the partitions of a source end; keeps its connections."""
 
-    def __init__(self, settings: FlowSettings) -> None:
-        self._access = settings.source
+    def __init__(self, access: Access) -> None:
+        self.access = access
         self._network: Network | None = None
         self._topics: set[str] = set()
 
     def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The ends for whoever reads committed records."""
         if self._network is None:
-            self._network, self._topics = Network(Loop(), self._access), set()
+            self._network, self._topics = Network(Loop(), self.access), set()
         if new := {where.topic for where in partitions} - self._topics:
             self._network.refresh(new)
             self._topics |= new

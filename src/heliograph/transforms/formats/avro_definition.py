@@ -42,14 +42,14 @@ class _Writer:
 
     def definition(self, schema: Schema) -> Any:
         if schema.name == words.UNION:
-            types = [self._base(replace(field.schema, is_optional=False)) for field in schema.fields]
+            types = [self._base(replace(field.schema, is_optional=False), field.name) for field in schema.fields]
             return ["null", *types] if schema.is_optional else types
         base = self._base(replace(schema, is_optional=False))
         if not schema.is_optional:
             return base
         return ["null", base] if schema.default is None else [base, "null"]
 
-    def _base(self, schema: Schema) -> Any:
+    def _base(self, schema: Schema, branch: str | None = None) -> Any:
         if schema.type is Type.STRUCT:
             return self._record(schema)
         if schema.type is Type.ARRAY:
@@ -60,7 +60,7 @@ class _Writer:
         if words.ENUM in schema.parameters:
             return self._enum(schema)
         if words.FIXED_SIZE in schema.parameters and schema.name is not None:
-            return self._fixed(schema)
+            return self._fixed(schema, branch)
         described = self._described({"type": _SIMPLE[schema.type]}, schema)
         return described["type"] if len(described) == 1 else described
 
@@ -109,9 +109,9 @@ class _Writer:
         enum = {"type": "enum", "name": name, "symbols": symbols}
         return self._described(enum | {key: text for key, text in told.items() if text is not None}, schema)
 
-    def _fixed(self, schema: Schema) -> Any:
+    def _fixed(self, schema: Schema, branch: str | None) -> Any:
         size = int(schema.parameters[words.FIXED_SIZE])
-        name = _decimal_name(schema, size) if schema.name == DECIMAL else self._name(schema)
+        name = branch or _decimal_name(schema, size) if schema.name == DECIMAL else self._name(schema)
         if self._is_repeated(name, schema):
             return name
         return self._described({"type": "fixed", "name": name, "size": size}, schema)
