@@ -289,3 +289,20 @@ def test_a_start_in_the_middle_of_a_batch_leaves_out_what_was_done() -> None:
     bench = Bench(changed, start=2)
     bench.accept(handmade.data(0, 4))
     assert values(bench.queued()) == [[b"masked 2", b"masked 3"]]
+
+
+class _Foreign(_Plain):
+    """The target has a registry of its own."""
+
+    translates = True
+
+    def translated(self, topic: str, data: bytes) -> bytes:
+        return b"translated " + data
+
+
+def test_what_nobody_changed_is_translated_where_the_target_has_its_own_registry() -> None:
+    assignment = Assignment(SOURCE, TARGET)
+    route = Chain((Stage("rule", Ruled(lambda message, number: changed(message, number) if number else message)),))
+    transformer = Transformer(assignment, route.route(TARGET.topic), _Plain(), _Foreign())
+    results = transformer.run([Record(n, 0, b"k", b"v%d" % n) for n in range(2)])
+    assert [item.value for item in results if isinstance(item, Record)] == [b"translated v0", b"masked 1"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SECRET_NAME: Final = re.compile(
     r"secret|passw|token|credential|jaas|^rest\.user\.|(access|private|api|account|encryption|signing)[._-]?key"
-    r"|^hooks\..*\.(url|headers)$|transforms\.[^.]+\.key$|basic\.auth\.user\.info$",
+    r"|^hooks\..*\.(url|headers)$|transforms\.[^.]+\.key$|basic\.auth\.user\.info$|schema\.registry\.url$",
     re.IGNORECASE,
 )
 _SECRET_OPTION_NAMES: Final = tuple(option.name for option in options.OPTIONS if option.secret)

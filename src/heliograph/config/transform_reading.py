@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from heliograph.config.problem import Problem, Severity
+from heliograph.config.secret import Secret
 from heliograph.config.setting import revealed_text
 from heliograph.policy.plugins import PluginError
 from heliograph.transforms.chain import ChainSpec, PredicateSpec, StageSpec
@@ -31,15 +32,16 @@ class TransformReader:
         predicates = {name: spec for name in self._names("predicates") if (spec := self._predicate(name))}
         stages = tuple(found for name in self._names("transforms") if (found := self._stage(name)))
         formats = {
-            name: revealed_text(setting.value)
+            name: setting.value if isinstance(setting.value, Secret) else revealed_text(setting.value)
             for name, setting in self._settings.items()
             if name.startswith(_FORMATS) and setting.value is not None
         }
-        if stages:
+        chain = ChainSpec(stages, predicates, formats)
+        if chain.is_active:
             self._check_formats(formats)
-        return ChainSpec(stages, predicates, formats)
+        return chain
 
-    def _check_formats(self, formats: Mapping[str, str]) -> None:
+    def _check_formats(self, formats: Mapping[str, str | Secret]) -> None:
         from heliograph.transforms.formats.choice import RecordFormats
 
         for key, is_key in (("key.converter", True), ("value.converter", False)):

@@ -40,7 +40,7 @@ class Lane:
         self._on_trouble = on_trouble
         self._set_aside: dict[TopicPartition, str] = {}
         self._told = dict(plan.set_aside)
-        self._transforms = _transforms(settings.transforms) if settings.transforms.chain.stages else None
+        self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
 
     def run(self) -> Iterator[LedgerEntry]:
         """Copy until the epoch ends; yields one entry per committed transaction."""

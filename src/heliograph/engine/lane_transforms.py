@@ -26,7 +26,8 @@ class LaneTransforms:
     def transformer(self, assignment: Assignment) -> Transformer | None:
         """For the records of a partition; None if they all leave as they come."""
         route = self._chain.route(assignment.remote_topic or assignment.target.topic)
-        if not route.stages and not route.drops_all:
+        is_translated = self._keys.translates or self._values.translates
+        if route.is_plain and not route.drops_all and not is_translated:
             return None
         return Transformer(assignment, route, self._keys, self._values)
 

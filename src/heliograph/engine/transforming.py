@@ -10,7 +10,7 @@ from heliograph.errors import DataError
 from heliograph.kafka.records import Record
 from heliograph.model import Assignment, TopicPartition
 from heliograph.transforms.chain import ChainSpec, Failed, Route
-from heliograph.transforms.message import Formats, Header, Message, Side
+from heliograph.transforms.message import ForeignFormats, Formats, Header, Message, Side
 
 _WRITING = "writing"
 
@@ -47,6 +47,8 @@ class Transformer:
         self._route = route
         self._keys = keys
         self._values = values
+        self._foreign_keys = _foreign(keys)
+        self._foreign_values = _foreign(values)
 
     @property
     def drops_all(self) -> bool:
@@ -76,7 +78,8 @@ class Transformer:
     def _result(self, record: Record, message: Message) -> Result:
         topic, timestamp, headers = message.topic, message.timestamp, message.headers
         try:
-            key, value = message.key.encoded(topic), message.value.encoded(topic)
+            key = _encoded(message.key, topic, self._foreign_keys)
+            value = _encoded(message.value, topic, self._foreign_values)
         except DataError as error:
             return Failed(_WRITING, type(error).__name__, error)
         has_same_headers = (not headers and not record.headers) or headers == list(record.headers)
@@ -87,3 +90,14 @@ class Transformer:
         if topic == self._home.topic and message.partition == self._home.partition:
             return record
         return Placed(TopicPartition(topic, message.partition), record)
+
+
+def _foreign(formats: Formats) -> ForeignFormats | None:
+    return formats if isinstance(formats, ForeignFormats) and formats.translates else None
+
+
+def _encoded(side: Side, topic: str, foreign: ForeignFormats | None) -> bytes | None:
+    data = side.encoded(topic)
+    if foreign is None or side.is_changed or data is None:
+        return data
+    return foreign.translated(topic, data)

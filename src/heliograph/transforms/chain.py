@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from heliograph.config.secret import Secret
 from heliograph.errors import DataError
 from heliograph.transforms.message import Message
 from heliograph.transforms.stage import Outcome, Predicate, Transform
@@ -21,6 +22,8 @@ class Failed(NamedTuple):
     def __str__(self) -> str:
         return f"{self.stage} ({self.class_name}): {self.error}"
 
+
+_TARGET_REGISTRY = "target.schema.registry.url"
 
 Passed = Message | None | Failed  # a message that leaves, None for one that was dropped, or a failure
 
@@ -155,7 +158,12 @@ class ChainSpec:
 
     stages: tuple[StageSpec, ...] = ()
     predicates: Mapping[str, PredicateSpec] = field(default_factory=dict)
-    formats: Mapping[str, str] = field(default_factory=dict, repr=False)  # how keys and values are written
+    formats: Mapping[str, str | Secret] = field(default_factory=dict, repr=False)  # how keys and values are written
+
+    @property
+    def is_active(self) -> bool:
+        """Whether records must be looked at: to transform them, or to translate the ids of their schemas."""
+        return bool(self.stages) or _TARGET_REGISTRY in self.formats
 
     def build(self) -> Chain:
         """The stages, ready to work; raises ValueError if one refuses its settings."""

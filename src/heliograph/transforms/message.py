@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from heliograph.transforms.schema import Schema
 
@@ -23,6 +23,18 @@ class Formats(Protocol):
 
     def write(self, topic: str, parsed: Parsed) -> bytes | None:
         """The bytes of a value, in the format that it was read in; None for a tombstone."""
+
+
+@runtime_checkable
+class ForeignFormats(Formats, Protocol):
+    """Formats whose bytes may mean something else on the target."""
+
+    @property
+    def translates(self) -> bool:
+        """Whether also what nobody has changed must be `translated`: the target has a registry of its own."""
+
+    def translated(self, topic: str, data: bytes) -> bytes:
+        """Bytes that nobody has changed, as they must be on the target."""
 
 
 class Side:

@@ -36,10 +36,22 @@ TIME = "org.apache.kafka.connect.data.Time"
 TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
 
-class Instant(NamedTuple):
+class Instant:
     """A moment: the value of the logical types date, time and timestamp, as Java's `Date` has it."""
 
-    ms: int  # since 1970-01-01 UTC
+    __slots__ = ("ms",)
+
+    def __init__(self, ms: int) -> None:
+        self.ms = ms  # since 1970-01-01 UTC
+
+    def __eq__(self, other: object) -> bool:
+        return self.ms == other.ms if isinstance(other, Instant) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.ms)
+
+    def __repr__(self) -> str:
+        return f"Instant({self.ms})"
 
 
 class Field(NamedTuple):

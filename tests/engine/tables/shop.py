@@ -38,7 +38,9 @@ def number_of(record: Record) -> int:
 class Shop:
     """One topic of orders, mirrored by a flow of its own."""
 
-    def __init__(self, stations: Stations, folder: Path, partitions: int = 2, more: str = "") -> None:
+    def __init__(
+        self, stations: Stations, folder: Path, partitions: int = 2, more: str = "", with_heartbeats: bool = False
+    ) -> None:
         self._stations = stations
         self.partitions = partitions
         self.topic = create_topic(stations.source, fresh_name("shop"), partitions)
@@ -50,7 +52,7 @@ class Shop:
             f"clusters = {alias}, there\n"
             f"{alias}.bootstrap.servers = {stations.source}\nthere.bootstrap.servers = {stations.target}\n"
             f"{alias}->there.enabled = true\n{alias}->there.topics = {self.topic}, {self.heartbeats}\n"
-            "emit.heartbeats.enabled = false\n"
+            f"emit.heartbeats.enabled = false\nheartbeats.replication.enabled = {str(with_heartbeats).lower()}\n"
             "replication.factor = 1\noffset.storage.replication.factor = 1\nledger.topic.replication.factor = 1\n"
             f"errors.deadletterqueue.topic.replication.factor = 1\ntasks.max = 2\n{more}\n"
         )
@@ -76,26 +78,28 @@ class Shop:
 
     def on_source(self, partition: int) -> list[Record]:
         """What the source has."""
-        return [record for number, record in _read(self._stations.source, self.topic) if number == partition]
+        return [record for number, record in read_topic(self._stations.source, self.topic) if number == partition]
 
     def on_target(self, partition: int, topic: str | None = None) -> list[Record]:
         """What the target has."""
-        return [record for number, record in _read(self._stations.target, topic or self.copy) if number == partition]
+        return [
+            record for number, record in read_topic(self._stations.target, topic or self.copy) if number == partition
+        ]
 
     def letters(self) -> list[Record]:
         """The dead letters."""
-        return [record for _, record in _read(self._stations.target, dead_letters_topic(self._flow))]
+        return [record for _, record in read_topic(self._stations.target, dead_letters_topic(self._flow))]
 
     def positions(self) -> dict[TopicPartition, Position]:
         """How far each partition is."""
         known: dict[TopicPartition, Position] = {}
-        for _, record in _read(self._stations.target, offsets_topic(self._flow)):
+        for _, record in read_topic(self._stations.target, offsets_topic(self._flow)):
             positions.apply(known, self._alias, record.key, record.value)
         return known
 
     def entries(self) -> list[LedgerEntry]:
         """The ledger."""
-        found = [record.value or b"{}" for _, record in _read(self._stations.target, ledger_topic(self._flow))]
+        found = [record.value or b"{}" for _, record in read_topic(self._stations.target, ledger_topic(self._flow))]
         return [entry for entry in map(ledger.decode_entry, found) if entry is not None]
 
     def await_all(self, seconds: float = 90) -> None:
@@ -115,7 +119,8 @@ class Shop:
         return records[-1].offset + 1 if records else 0
 
 
-def _read(servers: str, topic: str) -> Iterator[tuple[int, Record]]:
+def read_topic(servers: str, topic: str) -> Iterator[tuple[int, Record]]:
+    """All committed records of a topic, with their partitions; none if there is no such topic."""
     with raw.network(servers) as (loop, network):
         if network.look_up([topic]):
             return

@@ -22,8 +22,11 @@ from heliograph.engine.tables.lane_writer import COLUMNS, LaneWriter
 from heliograph.engine.tables.rules import SqlRules
 from heliograph.engine.task import LaneTask
 from heliograph.errors import Fenced, TakenOver
+from heliograph.kafka.records import Record
 from heliograph.model import EventKind, LedgerEntry, TopicPartition
+from tests.engine.tables.shop import read_topic
 from tests.monitor.scene import Scene, make_scene
+from tests.zoo import raw
 
 pytestmark = pytest.mark.kafka
 
@@ -166,6 +169,18 @@ def test_an_attempt_in_the_middle_of_its_transaction_is_locked_out(make: MakeSce
     with pytest.raises(Fenced):
         late.finish()
     assert round_of(driver) is None
+
+
+def test_records_stay_in_order_where_codecs_change(make: MakeScene, driver_of: Drive) -> None:
+    scene, where = make()
+    made = [Record(0, number, b"%d" % number, b"x") for number in range(50)]
+    pieces = [raw.batch_of([record], compression=3 if number % 2 else 0) for number, record in enumerate(made)]
+    raw.append(scene.source, where, pieces)
+    entry = round_of(driver_of(scene))
+    assert entry is not None
+    assert entry.record_count == 60
+    found = [record.key for _, record in read_topic(scene.target, f"{scene.alias}.{where.topic}")]
+    assert found[10:] == [record.key for record in made]
 
 
 def test_lanes_of_an_earlier_take_over_end(make: MakeScene, driver_of: Drive) -> None:

@@ -156,7 +156,7 @@ def test_a_record_that_the_query_cannot_read_becomes_a_dead_letter(
 
 
 def test_heartbeats_pass_by_the_query(stations: Stations, tmp_path: Path, running: Running) -> None:
-    shop = Shop(stations, tmp_path, partitions=1)
+    shop = Shop(stations, tmp_path, partitions=1, with_heartbeats=True)
     create_topic(stations.source, shop.heartbeats)
     beats = [Record(0, number, b"beat", b"no json") for number in range(3)]
     raw.append(stations.source, TopicPartition(shop.heartbeats, 0), [raw.batch_of(beats)])

@@ -293,7 +293,7 @@ class TestRefusals:
             ("string", b"x"), ("bytes", "x"), ("boolean", 1), ("double", "1"), (E, "OLD"), (E, 5),
             ({"type": "fixed", "name": "F", "size": 2}, b"abc"), ({"type": "array", "items": "int"}, "12"),
             ({"type": "array", "items": "int"}, ["1"]), ({"type": "map", "values": "int"}, {1: 1}),
-            (logical("int", "date"), Instant(1)), (logical("int", "time-millis"), Instant(DAY)),
+            (logical("int", "date"), Instant(1)), (logical("int", "time-millis"), Instant(DAY + 1)),
             (logical("int", "date"), 5), (logical("bytes", "decimal", scale=1), Decimal("1.25")),
             (logical("bytes", "decimal", scale=1), 1.5), (FIXED_DECIMAL, Decimal(10**12)), (["int", "string"], None),
         ],

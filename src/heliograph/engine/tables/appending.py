@@ -20,12 +20,8 @@ _BATCH_OVERHEAD = 61
 _MOST_WAITING = 96  # batches
 
 
-def batch_size(record: Record) -> int:
-    """At most so many bytes a batch of this record alone takes before it is compressed."""
-    return _BATCH_OVERHEAD + _record_size(record)
-
-
-def _record_size(record: Record) -> int:
+def record_size(record: Record) -> int:
+    """At most so many bytes a record takes in a batch before it is compressed."""
     size = _RECORD_OVERHEAD + len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += 10 + 4 * len(name) + len(value or b"")
@@ -44,6 +40,10 @@ class Stream:
     records: list[Record] = field(default_factory=list)
     size: int = _BATCH_OVERHEAD
 
+    def may_be_too_large(self, size: int) -> bool:
+        """Whether a record of this size may make a batch larger than brokers take."""
+        return size + _BATCH_OVERHEAD > self.largest_batch
+
 
 class Appending:
     """Appends the records of streams; those of one stream stay in order."""
@@ -54,9 +54,8 @@ class Appending:
         self.outgoing = Outgoing(network, producer)
         self._waiting = 0
 
-    def add(self, stream: Stream, record: Record) -> None:
-        """Append a record. Whoever calls has checked that it is not too large."""
-        size = _record_size(record)
+    def add(self, stream: Stream, record: Record, size: int) -> None:
+        """Append a record of this size. Whoever calls has checked that it is not too large."""
         if stream.size + size > min(_BATCH_BYTES, stream.largest_batch) and stream.records:
             self._close(stream)
         stream.records.append(record)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from heliograph.engine.closing import Closing
 from heliograph.engine.dead_letters import dead_letter
 from heliograph.engine.fault_points import reached
-from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, batch_size
+from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, record_size
 from heliograph.engine.tables.columns import header_pairs
 from heliograph.engine.tables.handover import Begun, Coverage, Covered
 from heliograph.engine.tables.lane_books import LaneBooks
@@ -142,12 +142,14 @@ class LaneWriter:
     def _place(self, number: int, topic: str | None, partition: int | None, record: Record) -> None:
         try:
             stream = self._streams.get((number, topic, partition)) or self._open(number, topic, partition)
-            self._appending.turn_to(stream, self._codec(number))
-            self._check_size(record, stream)
+            size = record_size(record)
+            if stream.may_be_too_large(size):
+                _check_size(record, stream)
         except DataError as error:
             self._fail(self._sources[number >> CODEC_BITS], record.offset, str(error))
         else:
-            self._appending.add(stream, record)
+            self._appending.turn_to(stream, self._codec(number))
+            self._appending.add(stream, record, size)
 
     def _open(self, number: int, topic: str | None, partition: int | None) -> Stream:
         source = self._sources[number >> CODEC_BITS]
@@ -171,13 +173,6 @@ class LaneWriter:
         """That of the record's batch on the source, unless another one is forced."""
         return number & _CODEC_MASK if self._settings.compression is None else self._settings.compression
 
-    def _check_size(self, record: Record, stream: Stream) -> None:
-        if batch_size(record) > stream.largest_batch:
-            size = len(records.encode([record], compression=stream.compression))
-            if size > stream.largest_batch:
-                limit = stream.largest_batch
-                raise DataError(f"it makes a batch of {size} bytes, and the target takes {limit}")
-
     # -- records that cannot be written --------------------------------------------------------------------------
 
     def _fail(self, source: _Source, offset: int, reason: str) -> None:
@@ -190,7 +185,7 @@ class LaneWriter:
         where = source.assignment.source
         record = self._original(where, offset) if self._rules.shows_content else Record(offset, _now(), None, None)
         letter = dead_letter(record, where, self._plan.flow, failed, bool(self._rules.shows_content))
-        self._appending.add(self._letters_of(source), letter)
+        self._appending.add(self._letters_of(source), letter, record_size(letter))
 
     def _original(self, where: TopicPartition, offset: int) -> Record:
         """The record as it is on the source: it does not come along with every row only because it may be needed."""
@@ -282,6 +277,12 @@ class LaneWriter:
             what = "1 record could not be transformed" if count == 1 else f"{count} records could not be transformed"
             reason = f"{what}: {failed}; see {self._rules.dead_letters}"
             yield Event(EventKind.DEAD_LETTERS, where, first, failures[-1][0] + 1, reason)
+
+
+def _check_size(record: Record, stream: Stream) -> None:
+    size = len(records.encode([record], compression=stream.compression))
+    if size > stream.largest_batch:
+        raise DataError(f"it makes a batch of {size} bytes, and the target takes {stream.largest_batch}")
 
 
 def _now() -> int:

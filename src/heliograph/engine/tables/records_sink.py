@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 )
 
 from heliograph.engine.fault_points import reached
-from heliograph.engine.tables.appending import Appending, Stream, batch_size
+from heliograph.engine.tables.appending import Appending, Stream, record_size
 from heliograph.engine.tables.columns import header_pairs, milliseconds
 from heliograph.engine.tables.options import OptionRefused, Options
 from heliograph.errors import DataError
@@ -171,15 +171,16 @@ class _RowWriter:
         for topic, partition, record in self._rows(batch):
             where = self._place(topic, partition, record.key)
             stream = self._streams.get(where) or self._open(where)
-            if batch_size(record) > stream.largest_batch:
-                raise DataError(f"{where}: a record of {batch_size(record)} bytes is larger than brokers take")
-            self._appending.add(stream, record)
+            size = record_size(record)
+            if stream.may_be_too_large(size):
+                raise DataError(f"{where}: a record of {size} bytes is larger than brokers take")
+            self._appending.add(stream, record, size)
         self._appending.advance()
 
     def finish(self, name: str, batch_id: int) -> None:
         """Append the marker too, and wait until everything is there."""
         marker = Record(0, _now(), name.encode(), json.dumps({"batch": batch_id}).encode())
-        self._appending.add(self._open(TopicPartition(MARKERS, 0)), marker)
+        self._appending.add(self._open(TopicPartition(MARKERS, 0)), marker, record_size(marker))
         self._appending.finish(self._streams.values())
 
     def _rows(self, batch: pa.RecordBatch) -> Iterator[tuple[str | None, int | None, Record]]:

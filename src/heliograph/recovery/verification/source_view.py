@@ -24,15 +24,15 @@ class SourceView:
 
     def transformer(self, source: TopicPartition, target: TopicPartition) -> Transformer | None:
         """What changes the records of a partition; None if nothing does."""
-        if not self.chain.stages:
+        if not self.chain.is_active:
             return None
         from heliograph.transforms.formats.choice import RecordFormats  # few flows need all that it imports
 
         route = self.chain.build().route(self.policy.format_remote_topic(self.source_alias, source.topic))
-        if route.is_plain:
-            return None
         formats = self.chain.formats
         keys, values = RecordFormats(formats, is_key=True), RecordFormats(formats, is_key=False)
+        if route.is_plain and not (keys.translates or values.translates):
+            return None
         return Transformer(Assignment(source, target), route, keys, values)
 
 

@@ -12,10 +12,10 @@ from heliograph.transforms.formats.envelope_payload import payload_writer
 from heliograph.transforms.formats.json_envelope import read_envelope_text, write_envelope
 from heliograph.transforms.formats.json_text import read_plain, write_plain
 from heliograph.transforms.formats.registered import SchemaBook
-from heliograph.transforms.java_numbers import double_text
 from heliograph.transforms.message import Parsed
 from heliograph.transforms.schema import Schema, Type
-from heliograph.transforms.smt.schema_cache import SchemaCache
+from heliograph.transforms.schema_cache import SchemaCache
+from heliograph.transforms.smt.values import number_text
 
 PLAIN_JSON: Final = "JSON"  # what a value was read in, for keys that are made of it
 ENVELOPE: Final = "JSON with schema"
@@ -90,7 +90,9 @@ class TextFormat:
         value = parsed.value
         if isinstance(value, str):
             return value
-        return double_text(value) if isinstance(value, float) else json_payload(parsed.schema, value).decode()
+        if isinstance(value, float):
+            return number_text(parsed.schema, value)
+        return json_payload(parsed.schema, value).decode()
 
 
 class NumberFormat:

@@ -12,7 +12,7 @@ from heliograph.transforms.formats.envelope_payload import Reader, Writer, paylo
 from heliograph.transforms.formats.envelope_schema import read_schema, write_schema
 from heliograph.transforms.formats.json_text import number, read_plain, write_plain
 from heliograph.transforms.schema import Schema
-from heliograph.transforms.smt.schema_cache import SchemaCache
+from heliograph.transforms.schema_cache import SchemaCache
 
 _MOST_SCHEMAS = 1000  # as many as Java's converter remembers
 

@@ -21,7 +21,14 @@ def number(text: str) -> float | Decimal:
 
 
 _decoder = msgspec.json.Decoder(float_hook=number)
-_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+def _refuse(value: Any) -> Any:
+    what = "a date without a schema" if isinstance(value, Instant) else type(value).__name__
+    raise TypeError(f"{what} has no form in JSON")
+
+
+_encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=_refuse)
 
 
 def read_plain(data: bytes) -> Any:
@@ -38,8 +45,8 @@ def write_plain(value: Any) -> bytes:
     """The JSON text of a value; DataError if JSON has no way to write it."""
     try:
         data = _encoder.encode(value)
-        # The encoder turns numbers that are none into null, and moments into lists: seldom enough to look twice.
-        if (b"null" in data or b"[" in data) and _has_nonfinite((value,)):
+        # The encoder turns numbers that are none into null: seldom enough to look twice.
+        if b"null" in data and _has_nonfinite((value,)):
             data = _encoder.encode(_with_nonfinite_as_text(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be written as JSON: {error}") from None
@@ -57,8 +64,6 @@ def _has_nonfinite(values: Iterable[Any]) -> bool:
         elif kind is list:
             if _has_nonfinite(value):
                 return True
-        elif kind is Instant:
-            raise TypeError("a date without a schema has no form in JSON")
         elif kind is float and not isfinite(value):
             return True
     return False

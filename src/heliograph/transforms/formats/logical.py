@@ -60,7 +60,7 @@ def days_of(value: Instant) -> int:
 
 def time_of(value: Instant) -> int:
     """The milliseconds of a time of day; DataError if it is longer than a day."""
-    if not 0 <= value.ms < DAY_MS:
+    if not 0 <= value.ms <= DAY_MS:
         raise DataError("a time of day must not have a date")
     return value.ms
 

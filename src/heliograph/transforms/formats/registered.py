@@ -18,7 +18,7 @@ from heliograph.transforms.formats.registry import Registry, registry_of
 from heliograph.transforms.formats.registry_settings import RegistrySettings
 from heliograph.transforms.message import Parsed
 from heliograph.transforms.schema import Schema
-from heliograph.transforms.smt.schema_cache import SchemaCache
+from heliograph.transforms.schema_cache import SchemaCache
 
 AVRO: Final = "AVRO"
 PROTOBUF: Final = "PROTOBUF"

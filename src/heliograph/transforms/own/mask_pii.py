@@ -12,9 +12,9 @@ from heliograph.transforms.own.field_tree import field_tree
 from heliograph.transforms.own.json_masking import ENVELOPE, JsonMasking, NotAnObject
 from heliograph.transforms.own.value_masking import MaskedSchema, masked_schema, masked_value
 from heliograph.transforms.schema import Schema
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.smt.name_list import required_name_list
 from heliograph.transforms.smt.requirements import kind_of
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.stage import SidedTransform, StageOption
 from heliograph.transforms.struct import Struct
 

@@ -25,10 +25,10 @@ from heliograph.transforms.java_numbers import (
 )
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import DATE, TIME, TIMESTAMP, Field, Instant, Schema, Type
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.settings import words
 from heliograph.transforms.smt.field_values import DEFAULTS_OPTION, FieldValues
 from heliograph.transforms.smt.requirements import kind_of, require_map, require_struct
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.smt.struct_schema import struct_schema
 from heliograph.transforms.smt.values import moment_text, number_text
 from heliograph.transforms.stage import SidedTransform, StageOption

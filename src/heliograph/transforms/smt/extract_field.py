@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from heliograph.errors import DataError
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import Schema
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.settings import flag
 from heliograph.transforms.smt.field_path import SYNTAX_OPTION, FieldPath
 from heliograph.transforms.smt.field_values import DEFAULTS_KEY, DEFAULTS_OPTION
 from heliograph.transforms.smt.requirements import require_map, require_struct
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.stage import SidedTransform, StageOption
 
 _FIELD = "field"

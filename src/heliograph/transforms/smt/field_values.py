@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from heliograph.transforms.schema import Schema
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.settings import flag
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.stage import StageOption
 from heliograph.transforms.struct import Struct
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from heliograph.errors import DataError
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import Field, Schema, Type
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.smt.requirements import Map, require_map, require_struct
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.smt.struct_schema import struct_schema
 from heliograph.transforms.stage import SidedTransform, StageOption
 from heliograph.transforms.struct import Struct

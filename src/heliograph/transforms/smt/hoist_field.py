@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import Field, Schema
-from heliograph.transforms.smt.schema_cache import SchemaCache
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.smt.struct_schema import struct_schema
 from heliograph.transforms.stage import SidedTransform, StageOption
 from heliograph.transforms.struct import Struct

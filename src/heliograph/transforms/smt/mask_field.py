@@ -10,11 +10,11 @@ from heliograph.errors import DataError
 from heliograph.transforms.java_numbers import to_double, to_float32, whole, wrap
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import DATE, DECIMAL, TIME, TIMESTAMP, Instant, Schema, Type
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.smt.big_decimal import big_decimal
 from heliograph.transforms.smt.field_values import DEFAULTS_OPTION, FieldValues
 from heliograph.transforms.smt.name_list import required_name_list
 from heliograph.transforms.smt.requirements import kind_of, require_map, require_struct
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.stage import SidedTransform, StageOption
 from heliograph.transforms.struct import Struct
 

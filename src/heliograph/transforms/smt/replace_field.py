@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import Field, Schema
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.settings import words
 from heliograph.transforms.smt.field_values import DEFAULTS_OPTION, FieldValues
 from heliograph.transforms.smt.name_list import name_list
 from heliograph.transforms.smt.requirements import require_map, require_struct
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.smt.struct_schema import struct_schema
 from heliograph.transforms.stage import SidedTransform, StageOption
 from heliograph.transforms.struct import Struct

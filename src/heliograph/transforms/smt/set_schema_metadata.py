@@ -9,8 +9,8 @@ from heliograph.errors import DataError
 from heliograph.transforms.java_numbers import parse_integer
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import Schema, Type
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.smt.field_values import DEFAULTS_OPTION, FieldValues
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.stage import SidedTransform, StageOption
 from heliograph.transforms.struct import Struct
 

@@ -13,9 +13,9 @@ from heliograph.transforms.java_dates import DateFormat
 from heliograph.transforms.java_numbers import wrap
 from heliograph.transforms.message import Message, Side
 from heliograph.transforms.schema import DATE, TIME, TIMESTAMP, Field, Instant, Schema, Type
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.smt.field_values import DEFAULTS_OPTION, FieldValues
 from heliograph.transforms.smt.requirements import kind_of, require_map, require_struct_or_null
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.smt.struct_schema import struct_schema
 from heliograph.transforms.stage import SidedTransform, StageOption
 from heliograph.transforms.struct import Struct

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from heliograph.errors import DataError
 from heliograph.transforms.message import Message
 from heliograph.transforms.schema import Schema
+from heliograph.transforms.schema_cache import SchemaCache
 from heliograph.transforms.smt.field_values import DEFAULTS_OPTION, FieldValues
 from heliograph.transforms.smt.name_list import required_name_list
 from heliograph.transforms.smt.requirements import require_map, require_struct
-from heliograph.transforms.smt.schema_cache import SchemaCache
 from heliograph.transforms.smt.struct_schema import struct_schema
 from heliograph.transforms.stage import StageOption, Transform
 from heliograph.transforms.struct import Struct

@@ -6,7 +6,7 @@ import pickle
 from dataclasses import replace
 
 from heliograph.transforms.schema import Schema, Type
-from heliograph.transforms.smt.schema_cache import SchemaCache
+from heliograph.transforms.schema_cache import SchemaCache
 
 SCHEMA = Schema(Type.STRUCT, doc="0")
 
