@@ -197,6 +197,19 @@ def test_a_query_that_cannot_be_used_ends_the_flow_and_says_why(
     assert "transform.sql: Aggregate groups records" in mirror.log.read_text()
 
 
+def test_a_query_that_throws_is_told_and_loses_nothing(stations: Stations, tmp_path: Path, running: Running) -> None:
+    shop = Shop(stations, tmp_path, partitions=1)
+    shop.send([order(1), order(2)], 0)
+    mirror = running.start(shop, "SELECT CAST(raise_error('no such thing') AS STRING) AS value FROM records")
+    wait_until(lambda: "no such thing" in mirror.log.read_text(), "the failure to be told", 60)
+    mirror.kill()
+    assert shop.positions() == {}
+    mirror = running.start(shop, "SELECT * FROM records")
+    shop.await_all()
+    assert [record.key for record in shop.on_target(0)] == [b"key-1", b"key-2"]
+    assert mirror.stop() == 0
+
+
 @pytest.mark.chaos
 def test_whatever_is_killed_nothing_is_lost_repeated_or_unmasked(
     stations: Stations, tmp_path: Path, running: Running

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from heliograph.engine.class_archive import archive_option
 from heliograph.engine.control import ControlAddress, LaneLine, ask_epoch, ask_tasks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from heliograph.engine.tables.handover import Begun, Handover
+    from heliograph.model import LedgerEntry
 
 _SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # a function that fails yields NULL, and not the end of its task
@@ -123,6 +128,8 @@ def writer_of(address: ControlAddress, flow: str) -> Callable[[Iterator[pa.Recor
     """What each task does with its rows: one transaction on the target."""
 
     def write(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # not at the top: drivers of flows without SQL need none of this
+
         from heliograph.engine.tables.handover import Handover
 
         handover = Handover(address, flow, _attempt())
@@ -139,7 +146,7 @@ def writer_of(address: ControlAddress, flow: str) -> Callable[[Iterator[pa.Recor
     return write
 
 
-def _written(begun: Any, rows: Iterator[pa.RecordBatch], handover: Any, is_empty: bool) -> Iterator[Any]:
+def _written(begun: Begun, rows: Iterator[pa.RecordBatch], handover: Handover, is_empty: bool) -> Iterator[LedgerEntry]:
     """Write all rows, and what the reader says at the end; yields the ledger's entry."""
     from heliograph.engine.tables.lane_writer import LaneWriter
     from heliograph.errors import PartitionFailed
