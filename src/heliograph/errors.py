@@ -2,6 +2,7 @@
 
 HeliographError           1  something failed while running
 ├── ConfigError           2  the configuration is wrong: every problem at once
+├── QueryRefused          2  transform.sql is not a query that a flow can run
 ├── StartError            3  could not start
 │   ├── JavaMissing          no Java 17 or newer
 │   ├── DownloadFailed       jars could not be fetched
@@ -54,6 +55,12 @@ class ConfigError(HeliographError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class QueryRefused(HeliographError):
+    """A query cannot be used for a flow; tells what is wrong with it."""
+
+    exit_code = 2
 
 
 class StartError(HeliographError):

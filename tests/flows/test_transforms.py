@@ -201,3 +201,37 @@ def _position(stage: TransformStage) -> int:
 
 def _numbers(found: list[Record]) -> list[int]:
     return [json.loads(item.value or b"")["n"] for item in found]
+
+
+def test_a_query_masks_leaves_out_and_sends_elsewhere(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    query = (
+        "SELECT regexp_replace(CAST(value AS STRING), '(\"email\": *\")[^\"]*', '$1***') AS value, "
+        "IF(get_json_object(CAST(value AS STRING), '$.n') % 2 = 1, concat(topic, '-odd'), topic) AS topic "
+        "FROM records WHERE get_json_object(CAST(value AS STRING), '$.n') % 3 <> 0"
+    )
+    stage = TransformStage(primary, backup, tmp_path, {"transform.sql": query.replace("\\", "\\\\")})
+    wanted = [{"n": n, "email": f"person{n}@example.com"} for n in range(30)]
+    stage.write("orders", [record(item) for item in wanted])
+    even, odd = ([n for n in range(30) if n % 3 and n % 2 == rest] for rest in (0, 1))
+    home, other = stage.copy("orders"), f"{stage.copy('orders')}-odd"
+    with stage.mirror() as mirror:
+        found = stage.await_arrived(home, len(even)) + stage.await_arrived(other, len(odd))
+        assert mirror.stop() == 0
+    assert _numbers(found) == even + odd
+    assert {json.loads(item.value or b"")["email"] for item in found} == {"***"}
+    assert (found[0].key, found[0].timestamp) == (b"k", TIME)
+    assert _position(stage) == 29
+    proof = verify_slices(plan_verification(stage.flow))
+    assert (proof.records, [note.partition(":")[0] for note in proof.left_out]) == (0, ["all of it"])
+
+
+def test_a_query_that_cannot_be_used_is_refused_with_the_reason(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    query = "SELECT key, count(*) AS value FROM records GROUP BY key"
+    stage = TransformStage(primary, backup, tmp_path, {"transform.sql": query})
+    with stage.mirror() as mirror:
+        assert mirror.wait(60) == 2
+        assert "transform.sql: Aggregate" in mirror.log_text()

@@ -62,6 +62,16 @@ class FlowConfig:
         """Whether the flow exists only to write heartbeats to its target."""
         return not self.enabled
 
+    @property
+    def sql(self) -> str:
+        """The query that records pass through; empty if there is none."""
+        return str(self.get("transform.sql") or "").strip()
+
+    @property
+    def changes_records(self) -> bool:
+        """Whether records may arrive otherwise, elsewhere or not at all."""
+        return self.transforms.is_active or bool(self.sql)
+
     def setting(self, name: str) -> Setting:
         """The setting of that name, with its origin; KeyError if there is no such option."""
         return self.settings[name]

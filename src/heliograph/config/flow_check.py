@@ -40,6 +40,7 @@ def check_flow(flow: FlowConfig, file: str) -> Iterator[Problem]:
     yield from checker.steps("transforms")
     yield from checker.steps("predicates")
     yield from checker.predicates_of_transforms()
+    yield from checker.sql()
 
 
 class _Checker:
@@ -108,6 +109,15 @@ class _Checker:
                     f"there is no predicate '{predicate}'",
                     f"add it to {self._flow.name}.predicates",
                 )
+
+    def sql(self) -> Iterator[Problem]:
+        if self._flow.sql and self._names("transforms"):
+            yield self._problem(
+                Severity.ERROR,
+                "transform.sql",
+                "stands beside transforms: records of a flow pass through the one or the other",
+                "do all of it in SQL, or with transforms",
+            )
 
     def _names(self, kind: str) -> tuple[str, ...]:
         names = self._flow.get(kind)

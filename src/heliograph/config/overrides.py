@@ -32,6 +32,7 @@ _BY_FILE_ONLY: Final = {
     "replication.policy.separator": "decides on the names of topics",
     "internal.topic.separator.enabled": "decides on the names of topics",
     "offset-syncs.topic.location": "decides where offset syncs are kept",
+    "transform.sql": "is code",
     "progress.group.id": "is the name of a group that other flows may have",
 }
 _NAMES_CODE: Final = (".class", ".classes", ".reporters")

@@ -25,6 +25,8 @@ from heliograph.control.owner_watch import OwnerWatch
 from heliograph.control.sight_book import SightBook
 from heliograph.control.standing import Standing
 from heliograph.engine.flow import FlowDriver
+from heliograph.engine.tables.driver import TableFlowDriver
+from heliograph.engine.tables.rules import SqlRules
 from heliograph.model import Assignment, Event, EventKind, LedgerEntry, TopicPartition
 from heliograph.sync.group_offsets import GroupOffsets
 
@@ -71,7 +73,7 @@ class RunningFlow:
     def __init__(self, config: MirrorConfig, flow: FlowConfig) -> None:
         self.config = flow
         self.meter = FlowMeter()
-        self.driver = FlowDriver(flow_settings(flow), ClusterTopics(flow)) if flow.enabled else None
+        self.driver = TableFlowDriver(flow_settings(flow), ClusterTopics(flow), _rules(flow)) if flow.enabled else None
         self.lag_watch = LagWatch(self.driver) if self.driver else None
         self.history = History(self._measure)
         self.states = dict.fromkeys(Connector if self.driver else (Connector.HEARTBEAT,), RunState.RUNNING)
@@ -112,6 +114,7 @@ class RunningFlow:
         self.config = flow
         if self.driver is not None:
             self.driver.renew(flow_settings(flow), ClusterTopics(flow))
+            self.driver.renew_rules(_rules(flow))
         self.renew_chores(config)
 
     def renew_chores(self, config: MirrorConfig) -> None:
@@ -238,3 +241,7 @@ class RunningFlow:
 
 def _reasons(items: Iterable[Assignment], aside: Mapping[TopicPartition, str]) -> list[str]:
     return [f"{item.source}: {aside[item.source]}" for item in items if item.source in aside]
+
+
+def _rules(flow: FlowConfig) -> SqlRules | None:
+    return SqlRules(flow.sql) if flow.sql else None

@@ -194,7 +194,7 @@ class Verifier:
         self._look_at_settings(piece)
         writers = self._writers.setdefault(piece.target, set())
         writers.add(piece.source)
-        if len(writers) > 1 or piece.source.topic in self._compacted:
+        if self._flow.sql or len(writers) > 1 or piece.source.topic in self._compacted:
             self._meter.passed_over_bytes += piece.bytes
             return
         if self._sides is None:

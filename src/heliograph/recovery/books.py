@@ -75,7 +75,7 @@ def read_books(flow: FlowConfig, must_have_run: bool = True) -> Books:
         raise StepFailed(f"{flow.name} has never run: {flow.target.alias} has no topic {' and no '.join(missing)}")
     targets = _possible_targets(flow, topics)
     with opened(access, names) as (loop, network):
-        if flow.transforms.is_active:
+        if flow.changes_records:
             known = all_positions(loop, network, names[1], flow.source.alias)
             targets = _routed_targets(flow, known, topics)
             known = {where: position for where, position in known.items() if where in targets}

@@ -202,7 +202,7 @@ def internal_topics(flow: FlowConfig) -> list[NewTopic]:
         flow.number("ledger.topic.replication.factor"),
         {"cleanup.policy": "delete", "retention.ms": str(flow.number("ledger.retention.ms"))},
     )
-    if not flow.transforms.is_active:
+    if not flow.changes_records:
         return [offsets, ledger]
     copies = flow.number("errors.deadletterqueue.topic.replication.factor")
     return [offsets, ledger, NewTopic(dead_letters_topic(flow), 1, copies, {"cleanup.policy": "delete"})]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from heliograph.engine.tables.query import FLOW_SCHEMA, QueryRefused, check, prepare
+from heliograph.engine.tables.query import FLOW_SCHEMA, check, prepare
+from heliograph.errors import QueryRefused
 
 pytestmark = pytest.mark.spark
 

@@ -8,6 +8,14 @@ from heliograph.config.option import Kind, Option, Scope
 
 OPTIONS: Final = (
     Option(
+        "transform.sql",
+        Kind.STRING,
+        None,
+        "A query of Spark SQL that all records of a flow pass through, instead of `transforms`: `SELECT … FROM records "
+        "WHERE …`; its columns key, value, headers, topic, partition and timestamp take the place of the record's own.",
+        Scope.OWN,
+    ),
+    Option(
         "errors.deadletterqueue.content",
         Kind.STRING,
         "auto",

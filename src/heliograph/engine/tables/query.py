@@ -29,7 +29,7 @@ from pyspark.util import PythonEvalType
 from heliograph.engine.tables import functions
 from heliograph.engine.tables.columns import NUMBER, SCHEMA
 from heliograph.engine.tables.lane_writer import COLUMNS
-from heliograph.errors import StartError
+from heliograph.errors import QueryRefused
 
 FLOW_SCHEMA = f"{SCHEMA}, {NUMBER} int"
 VIEW = "records"
@@ -57,10 +57,6 @@ _WHY = {
     "OneRowRelation": "does not read FROM records", "Range": "reads something else than records",
     "Sample": "picks records by chance", "EventTimeWatermark": "keeps state between records",
 }  # fmt: skip
-
-
-class QueryRefused(StartError):
-    """A query cannot be used for a flow; tells what is wrong with it."""
 
 
 def prepare(spark: SparkSession, sql: str, load: Callable[[], DataFrame]) -> DataFrame:

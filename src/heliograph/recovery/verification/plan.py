@@ -28,6 +28,7 @@ from heliograph.sync.topics import keeps_names, ledger_topic, offsets_topic, opp
 
 SLICE_BYTES = 48 * 1024 * 1024
 _WHOLE = 1 << 62
+_SQL = "all of it: records pass through transform.sql, which only a running mirror evaluates"
 _STABLE_SECONDS = 10.0  # a committed transaction is told to all its partitions within moments
 
 
@@ -122,8 +123,8 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
         existing = there.topics()
         ready = {where: home for where, home in topics.ready_on(existing).items() if scope.has(where)}
         missing = [where for where in topics.mirrored if scope.has(where) and where not in ready]
-        shared = _shared(topics.names)
-        pairs = {where: home for where, home in ready.items() if where.topic not in shared}
+        shared = set() if flow.sql else _shared(topics.names)
+        pairs = {} if flow.sql else {where: home for where, home in ready.items() if where.topic not in shared}
         topic_ids = {name: info.topic_id for name, info in here.topics({where.topic for where in pairs}).items()}
         compacted = compacted_topics(here, there, pairs)
         if ledger_topic(flow) not in existing:
@@ -145,6 +146,7 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
         planned.append(PlannedPartition(where, home, coverage, by_key))
     ours = frozenset(books.producer_ids) if keeps_names(flow) else None
     left_out = [f"{where}: {flow.target.alias} has no partition for it yet" for where in missing]
+    left_out += [_SQL] if flow.sql else []
     left_out += [f"{topic}: meets other topics in {topics.names[topic]}" for topic in sorted(shared)]
     if since_ms != scope.since_ms and since_ms is not None:
         moment = datetime.fromtimestamp(since_ms / 1000, UTC).isoformat(timespec="seconds")
