@@ -159,3 +159,22 @@ def test_real_records_are_tried(
     ]:
         assert run("transform", "try", str(moving.file), "--topic", topic, *arguments) == 1
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.spark
+def test_a_query_is_tried_like_transforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mm2.properties"
+    file.write_text(
+        "clusters = a, b\na.bootstrap.servers = a:9092\nb.bootstrap.servers = b:9092\na->b.enabled = true\n"
+        "a->b.transform.sql = SELECT concat(topic, '-x') AS topic, "
+        "regexp_replace(CAST(value AS STRING), '@.*?\"', '@***\"') AS value FROM records WHERE key IS NOT NULL\n"
+    )
+    records = record_file(
+        tmp_path,
+        {"topic": "orders", "key": "k", "value": {"email": "jane@example.com"}},
+        {"topic": "orders", "value": {"email": "john@example.com"}},
+    )
+    assert run("transform", "try", str(file), "--record", records, "-o", "json") == 0
+    passed, dropped = json.loads(capsys.readouterr().out)["records"]
+    assert (passed["after"]["topic"], passed["after"]["value"]) == ("a.orders-x", {"email": "jane@***"})
+    assert (dropped["ending"], dropped["after"]) == ("dropped", None)

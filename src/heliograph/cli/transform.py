@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -63,9 +63,10 @@ def try_out(
     """
     from heliograph.config.mirror_config import load
 
-    chosen = one_flow(load(file), flow)
+    config = load(file)
+    chosen = one_flow(config, flow)
     samples = _samples(chosen, topic, partition, offset, count, record)
-    result = TryResult(chosen.name, _trials(chosen, samples))
+    result = TryResult(chosen.name, _trials(chosen, samples, config.spark))
     show(result, output_format)
     if result.failures:
         raise typer.Exit(_FAILED)
@@ -106,26 +107,29 @@ def _samples(
     return newest_records(access, topic, count, partition)
 
 
-def _trials(flow: FlowConfig, samples: Sequence[Sample]) -> list[Trial]:
+def _trials(flow: FlowConfig, samples: Sequence[Sample], spark_settings: Mapping[str, str]) -> list[Trial]:
     from heliograph.transforms.message import Header
     from heliograph.transforms.trial import TrialBench
 
     bench = TrialBench(flow.transforms)
-    return [
-        bench.run(
-            bench.message(
-                flow.replication_policy.format_remote_topic(flow.source.alias, where.topic),
-                where.partition,
-                record.timestamp,
-                record.key,
-                record.value,
-                [Header(*item) for item in record.headers],
-                where.topic,
-                record.offset,
-            )
+    messages = [
+        bench.message(
+            flow.replication_policy.format_remote_topic(flow.source.alias, where.topic),
+            where.partition,
+            record.timestamp,
+            record.key,
+            record.value,
+            [Header(*item) for item in record.headers],
+            where.topic,
+            record.offset,
         )
         for where, record in samples
     ]
+    if not flow.sql:
+        return [bench.run(message) for message in messages]
+    from heliograph.engine.tables.sql_trial import sql_trials  # not at the top: Spark takes its time
+
+    return sql_trials(flow.sql, bench, messages, spark_settings)
 
 
 def _entry(name: str) -> Entry:

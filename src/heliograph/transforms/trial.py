@@ -90,7 +90,7 @@ class TrialBench:
 
     def run(self, message: Message) -> Trial:
         """What becomes of a message, stage by stage."""
-        before = _snapshot(message)
+        before = snapshot(message)
         source_partition = message.partition
         steps: list[Step] = []
         ending = Ending.PASSED
@@ -101,7 +101,7 @@ class TrialBench:
                 break
         else:
             ending = self._written(message, steps)
-        after = _snapshot(message) if ending is Ending.PASSED else None
+        after = snapshot(message) if ending is Ending.PASSED else None
         return Trial(message.source_topic, source_partition, message.offset, before, after, ending, steps)
 
     def _written(self, message: Message, steps: list[Step]) -> Ending:
@@ -118,7 +118,7 @@ class TrialBench:
 
 
 def _taken(stage: Stage, message: Message) -> tuple[Step, Ending]:
-    before = _snapshot(message)
+    before = snapshot(message)
     name = type(stage.transform).__name__
     try:
         if stage.predicate is not None and stage.predicate.test(message) == stage.negate:
@@ -130,7 +130,7 @@ def _taken(stage: Stage, message: Message) -> tuple[Step, Ending]:
         return Step(stage.name, name, "dropped it"), Ending.DROPPED
     if isinstance(outcome, DataError):
         return Step(stage.name, name, f"failed: {outcome}"), Ending.FAILED
-    changes = before.changes_to(_snapshot(message))
+    changes = before.changes_to(snapshot(message))
     return Step(stage.name, name, f"changed {', '.join(changes)}" if changes else "changed nothing"), Ending.PASSED
 
 
@@ -138,7 +138,8 @@ def _predicate(stage: Stage) -> str:
     return f"{type(stage.predicate).__name__} is {'true' if stage.negate else 'false'}"
 
 
-def _snapshot(message: Message) -> Snapshot:
+def snapshot(message: Message) -> Snapshot:
+    """A message as it is now."""
     key, value = (_said(side, message.topic) for side in (message.key, message.value))
     return Snapshot(message.topic, message.partition, message.timestamp, key, value, tuple(message.headers))
 

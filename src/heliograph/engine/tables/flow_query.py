@@ -28,6 +28,11 @@ _SETTINGS = {
 }
 
 
+def query_settings() -> dict[str, str]:
+    """How queries of flows are evaluated."""
+    return dict(_SETTINGS)
+
+
 def computing_settings() -> dict[str, str]:
     """What a Spark session needs that does more than start lanes: all of the JVM's compilers, and memory for rows."""
     return {"spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {archive_option()}", "spark.driver.memory": "1g"}
