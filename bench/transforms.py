@@ -49,7 +49,7 @@ BOTH = (
         {
             "transforms": "move",
             "transforms.move.type": f"{_KAFKA}RegexRouter",
-            "transforms.move.regex": r"primary\\.(.*)",
+            "transforms.move.regex": "primary[.](.*)",
             "transforms.move.replacement": "moved-$1",
         },
         topic=f"moved-{ORDERS.topic}",
