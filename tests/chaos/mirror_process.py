@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -125,3 +125,21 @@ def _last_argument(process: psutil.Process) -> str:
         return process.cmdline()[-1]
     except (psutil.NoSuchProcess, IndexError):  # also a zombie, of which Spark's JVM has one
         return ""
+
+
+class MirrorRuns:
+    """Mirrors of one file, one after the other, each with a log of its own."""
+
+    def __init__(self, settings: Path) -> None:
+        self._settings = settings
+        self._count = 0
+
+    @contextmanager
+    def one(self) -> Iterator[MirrorProcess]:
+        """`heliograph run`, of which nothing is left at the end."""
+        self._count += 1
+        process = MirrorProcess(self._settings, self._settings.parent / f"mirror-{self._count}.log")
+        try:
+            yield process
+        finally:
+            process.kill()

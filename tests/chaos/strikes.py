@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import psutil
 
+from heliograph.engine.fault_points import POINTS
 from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.stage import PATIENCE_SECONDS, Stage
 from tests.waiting import is_gone, wait_until
 
 _ATTEMPTS = 10
@@ -54,3 +56,14 @@ def kill(find: Callable[[], psutil.Process]) -> None:
         wait_until(lambda process=process: is_gone(process.pid), f"{process} to be gone")
         return
     raise AssertionError("nothing lived long enough to be killed")
+
+
+def die_at_every_step(stage: Stage, mirror: MirrorProcess, rounds: int) -> None:
+    """Let lanes die at each step of a commit, one after the other; each is seen to hit, and the mirror recovers."""
+    for point in POINTS * rounds:
+        armed = stage.faults / point
+        armed.touch()
+        if point in ("fenced", "started"):
+            kill(mirror.worker)  # a lane passes these points only when it starts
+        wait_until(lambda armed=armed: not armed.exists(), f"a lane to die at {point}", PATIENCE_SECONDS)
+        stage.await_progress()

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
-from heliograph.engine.fault_points import POINTS
 from heliograph.errors import TakenOver
 from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.outages import SOON_MISSED, restart
 from tests.chaos.stage import PATIENCE_SECONDS, Stage
-from tests.chaos.strikes import Strikes, kill
-from tests.waiting import wait_until
+from tests.chaos.strikes import Strikes, die_at_every_step
 from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
@@ -84,13 +82,7 @@ def test_a_lane_that_dies_at_any_step_of_a_commit(scene: Scene, rounds: int) -> 
     stage = scene.stage
     with stage.load() as load:
         stage.await_progress()
-        for point in POINTS * rounds:
-            armed = stage.faults / point
-            armed.touch()
-            if point in ("fenced", "started"):
-                kill(scene.mirror.worker)  # a lane passes these points only when it starts
-            wait_until(lambda armed=armed: not armed.exists(), f"a lane to die at {point}", PATIENCE_SECONDS)
-            stage.await_progress()
+        die_at_every_step(stage, scene.mirror, rounds)
     stage.expect_equal(load.acknowledged)
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.engine.fault_points import POINTS
 from heliograph.kafka.records import Record
 from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.stage import PARTITIONS, PATIENCE_SECONDS, Stage
-from tests.chaos.strikes import Strikes, kill
+from tests.chaos.strikes import Strikes, die_at_every_step
 from tests.flows.transform_stage import contents
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -156,11 +155,5 @@ def test_a_lane_that_dies_at_any_step_of_a_commit(scene: _Scene, rounds: int) ->
     stage = scene.stage
     with scene.load() as load:
         stage.await_progress()
-        for point in POINTS * rounds:
-            armed = stage.faults / point
-            armed.touch()
-            if point in ("fenced", "started"):
-                kill(scene.mirror.worker)  # a lane passes these points only when it starts
-            wait_until(lambda armed=armed: not armed.exists(), f"a lane to die at {point}", PATIENCE_SECONDS)
-            stage.await_progress()
+        die_at_every_step(stage, scene.mirror, rounds)
     scene.expect_right(load.acknowledged // 2)

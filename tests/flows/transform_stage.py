@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from heliograph.config.flow import FlowConfig
@@ -15,7 +15,7 @@ from heliograph.kafka.network import opened
 from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
-from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.mirror_process import MirrorProcess, MirrorRuns
 from tests.chaos.stage import admin_of, write_settings
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -48,7 +48,8 @@ class TransformStage:
         self.source, self.target = source, target
         self.a, self.b = fresh_name("near"), fresh_name("far")
         self._ending = fresh_name("")
-        self.file, self._folder, self._mirrors = folder / "mm2.properties", folder, 0
+        self.file = folder / "mm2.properties"
+        self._mirrors = MirrorRuns(self.file)
         flow = f"{self.a}->{self.b}"
         chosen = {"topics": ", ".join(map(self.topic, topics)), **_OPTIONS}
         chosen |= {f"{flow}.{name}" if name.startswith(("transform", "predicate")) else name: value
@@ -78,15 +79,9 @@ class TransformStage:
         assert found is not None
         return found
 
-    @contextmanager
-    def mirror(self) -> Iterator[MirrorProcess]:
+    def mirror(self) -> AbstractContextManager[MirrorProcess]:
         """`heliograph run` of the file."""
-        self._mirrors += 1
-        process = MirrorProcess(self.file, self._folder / f"mirror-{self._mirrors}.log")
-        try:
-            yield process
-        finally:
-            process.kill()
+        return self._mirrors.one()
 
     def write(self, name: str, records: Sequence[Record], partition: int = 0) -> None:
         """Append records to a topic of the source, in one batch."""

@@ -6,8 +6,8 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from heliograph.config.flow import FlowConfig
@@ -23,7 +23,7 @@ from heliograph.recovery.books import read_books
 from heliograph.recovery.last_commits import last_places
 from heliograph.recovery.switchover import MoveOptions
 from tests.chaos.load import Load
-from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.mirror_process import MirrorProcess, MirrorRuns
 from tests.chaos.stage import admin_of, await_growth, write_settings
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -62,7 +62,8 @@ class MoveStage:
         self.groups = [f"{self._group_prefix}-{number}" for number in range(GROUPS)]
         self.keeps_names = (options or {}).get("replication.policy.class", "").endswith("IdentityReplicationPolicy")
         self.copy = self.topic if self.keeps_names else f"{self.a}.{self.topic}"
-        self.file, self._folder, self._mirrors = folder / "mm2.properties", folder, 0
+        self.file = folder / "mm2.properties"
+        self._mirrors = MirrorRuns(self.file)
         flows = [f"{self.a}->{self.b}", *([f"{self.b}->{self.a}"] if both_ways else [])]
         chosen = {"topics": self.topic, "groups": f"{self._group_prefix}-.*", **_OPTIONS, **(options or {})}
         write_settings(self.file, {self.a: source, self.b: target}, flows, chosen)
@@ -81,15 +82,9 @@ class MoveStage:
         assert flow is not None
         return flow
 
-    @contextmanager
-    def mirror(self) -> Iterator[MirrorProcess]:
+    def mirror(self) -> AbstractContextManager[MirrorProcess]:
         """`heliograph run` of the file."""
-        self._mirrors += 1
-        process = MirrorProcess(self.file, self._folder / f"mirror-{self._mirrors}.log")
-        try:
-            yield process
-        finally:
-            process.kill()
+        return self._mirrors.one()
 
     def load(self, per_second: int = 600) -> Load:
         """Numbered records on the source."""

@@ -18,32 +18,24 @@ SCHEMA = (
 _LISTEN_INTERVAL = 0.05
 
 
-class MirrorSource(DataSource):
-    """Reads epochs of one flow. `bound_to` makes the class that is registered with Spark."""
+class BoundSource(DataSource):
+    """A source whose lanes call the driver. `bound_to` makes the class that is registered with Spark."""
 
     address: ClassVar[ControlAddress]
     format_name: ClassVar[str]
 
     @classmethod
-    def bound_to(cls, address: ControlAddress, format_name: str) -> type[MirrorSource]:
+    def bound_to(cls, address: ControlAddress, format_name: str) -> type[BoundSource]:
         """A source whose lanes call this address. The class is pickled, so the key shows in no plan and no log."""
-        return type("BoundMirrorSource", (cls,), {"address": address, "format_name": format_name})
+        return type(f"Bound{cls.__name__}", (cls,), {"address": address, "format_name": format_name})
 
     @classmethod
     def name(cls) -> str:
         """The name for `readStream.format`."""
         return cls.format_name
 
-    def schema(self) -> str:
-        """One row for each source partition that a transaction touched."""
-        return SCHEMA
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """The reader that Spark plans and runs."""
-        return _EpochReader(self.address, self.options["flow"])
-
-
-class _LanePartition(InputPartition):
+class LanePartition(InputPartition):
     """One lane as Spark hands it to a task."""
 
     def __init__(self, lane: int, task: bytes) -> None:
@@ -51,8 +43,8 @@ class _LanePartition(InputPartition):
         self.task = task
 
 
-class _EpochReader(DataSourceStreamReader):
-    """Asks the driver for epochs and plans; runs lanes."""
+class EpochReader(DataSourceStreamReader):
+    """Asks the driver for epochs, and for the lanes of each."""
 
     def __init__(self, address: ControlAddress, flow: str) -> None:
         self._address = address
@@ -69,14 +61,30 @@ class _EpochReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """The lanes of an epoch."""
         tasks = ask_tasks(self._address, self._flow, end["epoch"])
-        return [_LanePartition(lane, task) for lane, task in enumerate(tasks)]
+        return [LanePartition(lane, task) for lane, task in enumerate(tasks)]
+
+
+class MirrorSource(BoundSource):
+    """Reads epochs of one flow."""
+
+    def schema(self) -> str:
+        """One row for each source partition that a transaction touched."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """The reader that Spark plans and runs."""
+        return _CopyReader(self.address, self.options["flow"])
+
+
+class _CopyReader(EpochReader):
+    """Runs lanes that copy."""
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         """Copy until the epoch ends."""
         from heliograph.engine.lane import Lane  # not at the top: only the process that runs a lane needs all this
         from heliograph.engine.task import LaneTask
 
-        assert isinstance(partition, _LanePartition)
+        assert isinstance(partition, LanePartition)
         task = LaneTask.unpacked(partition.task)
         line = LaneLine(self._address, self._flow, task.epoch)
         try:

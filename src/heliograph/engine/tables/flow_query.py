@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from heliograph.engine.class_archive import archive_option
-from heliograph.engine.control import ControlAddress, LaneLine, ask_epoch, ask_tasks
+from heliograph.engine.control import ControlAddress, LaneLine
+from heliograph.engine.source import BoundSource, EpochReader, LanePartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,21 +39,8 @@ def computing_settings() -> dict[str, str]:
     return {"spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {archive_option()}", "spark.driver.memory": "1g"}
 
 
-class FlowSource(DataSource):
-    """The records of one flow. `bound_to` makes the class that is registered with Spark."""
-
-    address: ClassVar[ControlAddress]
-    format_name: ClassVar[str]
-
-    @classmethod
-    def bound_to(cls, address: ControlAddress, format_name: str) -> type[FlowSource]:
-        """A source whose lanes call this address. The class is pickled, so the key shows in no plan and no log."""
-        return type("BoundFlowSource", (cls,), {"address": address, "format_name": format_name})
-
-    @classmethod
-    def name(cls) -> str:
-        """The name for `readStream.format`."""
-        return cls.format_name
+class FlowSource(BoundSource):
+    """The records of one flow."""
 
     def schema(self) -> str:
         """The columns of records, and whose each is."""
@@ -65,33 +53,8 @@ class FlowSource(DataSource):
         return _BatchReader(self.address, self.options["flow"])
 
 
-class _LanePartition(InputPartition):
-    """One lane as Spark hands it to a task."""
-
-    def __init__(self, lane: int, task: bytes) -> None:
-        super().__init__(lane)
-        self.task = task
-
-
-class _BatchReader(DataSourceStreamReader):
-    """Asks the driver for micro-batches and plans; reads what is new."""
-
-    def __init__(self, address: ControlAddress, flow: str) -> None:
-        self._address = address
-        self._flow = flow
-
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
-        """Before the first micro-batch."""
-        return {"epoch": 0}
-
-    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802 - Spark's name
-        """The micro-batch to run next; the same as `start` while there is nothing new."""
-        return {"epoch": ask_epoch(self._address, self._flow, start["epoch"])}
-
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """The lanes of a micro-batch."""
-        tasks = ask_tasks(self._address, self._flow, end["epoch"])
-        return [_LanePartition(lane, task) for lane, task in enumerate(tasks)]
+class _BatchReader(EpochReader):
+    """Reads what is new; an epoch is one micro-batch."""
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """What is new in the partitions of a lane."""
@@ -99,7 +62,7 @@ class _BatchReader(DataSourceStreamReader):
         from heliograph.engine.tables.lane_reader import LaneReader
         from heliograph.engine.task import LaneTask
 
-        assert isinstance(partition, _LanePartition)
+        assert isinstance(partition, LanePartition)
         handover = Handover(self._address, self._flow, _attempt())
         reader = LaneReader(LaneTask.unpacked(partition.task), handover)
         try:
