@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -20,6 +20,7 @@ from heliograph.engine.closing import Closing
 from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
+from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
@@ -27,15 +28,12 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
 from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
 from heliograph.engine.transformed_copy import TransformedCopy
-from heliograph.errors import PartitionFailed, TakenOver
-from heliograph.kafka import ledger, positions, reading, writing
+from heliograph.errors import PartitionFailed
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
-from heliograph.kafka.leftovers import end_leftovers
 from heliograph.kafka.network import Network, check, error_name
-from heliograph.kafka.records import Record
-from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
+from heliograph.kafka.transaction import Producer
 from heliograph.model import (
     Assignment,
     Event,
@@ -85,7 +83,7 @@ class LaneSession:
         self._suspicions: dict[TopicPartition, Suspicion] = {}
         self._events: list[Event] = []
         self._to_resume = set(plan.set_aside)
-        self._announced = set(plan.announced)  # producer ids
+        self._books = LaneBooks(self._target, plan, source.alias)
         self._began: float | None = None
         self._closing: Closing | None = None
 
@@ -99,18 +97,18 @@ class LaneSession:
         """Fence, check the owner, read positions, and begin to fetch there."""
         plan = self._plan
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
-        self._target.refresh({item.target.topic for item in plan.assignments} | {plan.offsets_topic, plan.ledger_topic})
-        self._producers = self._take_ids()
-        self._end_leftovers()
+        # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
+        # transactions strictly one after the other keeps positions and ledger in order all the same.
+        self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
         self._outgoing = Outgoing(self._target, self._producers[0])
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
-        self._check_owner()
+        self._books.check_owner()
         for producer in self._producers:
-            self._announce(producer)
+            self._books.announce(producer)
         self._provenance = Provenance(self._loop, self._source, plan.opposite_ledger)
-        known = self._current_positions()
+        known = self._books.positions()
         for topic, error_code in missing.items():
             self._put_topic_aside(topic, error_code)
         for source, reason in self._set_aside.items():
@@ -119,24 +117,6 @@ class LaneSession:
         self._begin(wanted, known)
         reached("started")
 
-    def _take_ids(self) -> deque[Producer]:
-        """Whoever writes for us, in turns: after a commit an id is busy until the coordinator has told all partitions.
-
-        Ending transactions strictly one after the other keeps positions and ledger in order all the same.
-        """
-        if not self._settings.is_exactly_once:
-            return deque([IdempotentProducer(self._target)])
-        names = self._plan.transactional_ids
-        timeout_ms = self._settings.transaction_timeout_ms
-        return deque(TransactionalProducer(self._target, name, timeout_ms) for name in names)
-
-    def _end_leftovers(self) -> None:
-        plan = self._plan
-        transactional = [item for item in self._producers if isinstance(item, TransactionalProducer)]
-        book_keeping = {TopicPartition(plan.offsets_topic, number) for number in plan.offsets_read_to}
-        written = {item.target for item in plan.assignments} | book_keeping | {TopicPartition(plan.ledger_topic, 0)}
-        end_leftovers(self._target, transactional, written)
-
     @property
     def _producer(self) -> Producer:
         return self._outgoing.producer
@@ -144,33 +124,8 @@ class LaneSession:
     def _take_turns(self) -> None:
         """Let the next producer write the next transaction. A long series of them may have given it a new id."""
         self._producers.rotate(-1)
-        self._announce(self._producers[0])
+        self._books.announce(self._producers[0])
         self._outgoing.producer = self._producers[0]
-
-    def _check_owner(self) -> None:
-        plan = self._plan
-        owner = plan.owner
-        for _, record in reading.read_to_end(self._loop, self._target, plan.ledger_topic, {0: plan.ledger_read_to}):
-            owner = ledger.decode_owner(record.value or b"{}") or owner
-        if owner != plan.owner:
-            raise TakenOver(f"flow {plan.flow} now belongs to {owner}; this mirror ({plan.owner}) stops")
-
-    def _announce(self, producer: Producer) -> None:
-        """Name a producer id of ours in the ledger before anything is written under it."""
-        plan, producer_id = self._plan, producer.stamp.producer_id
-        if producer_id not in self._announced:
-            now = int(time.time() * 1000)
-            value = ledger.encode_producer(plan.flow, plan.owner, producer_id, now)
-            where = TopicPartition(plan.ledger_topic, 0)
-            writing.append(self._loop, self._target, where, [ledger.record(plan.flow, now, value)])
-            self._announced.add(producer_id)
-
-    def _current_positions(self) -> dict[TopicPartition, Position]:
-        plan = self._plan
-        current = dict(plan.positions)
-        for _, record in reading.read_to_end(self._loop, self._target, plan.offsets_topic, plan.offsets_read_to):
-            positions.apply(current, self._source.access.alias, record.key, record.value)
-        return current
 
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         fresh = [item.source for item in wanted if item.source not in known]
@@ -267,18 +222,8 @@ class LaneSession:
         waiting, joined = self._outgoing.waiting(), self._producer.joined
         if new := waiting.keys() - joined:
             sources = {batch.source for name in new for batch in waiting[name].queue}
-            self._producer.join(new | self._bookkeeping(sources))
+            self._producer.join(new | self._books.partitions(sources))
         self._outgoing.pump()
-
-    def _bookkeeping(self, sources: Iterable[TopicPartition]) -> set[TopicPartition]:
-        """The partitions of the offsets topic and the ledger that a transaction with these sources writes to."""
-        plan = self._plan
-        written = {TopicPartition(plan.offsets_topic, self._offsets_partition(source)) for source in sources}
-        return written | {TopicPartition(plan.ledger_topic, 0)}
-
-    def _offsets_partition(self, source: TopicPartition) -> int:
-        key = positions.encode_key(self._source.access.alias, source)
-        return positions.partition_for(key, len(self._plan.offsets_read_to))
 
     def _commit_is_due(self) -> bool:
         if self._events:
@@ -304,7 +249,8 @@ class LaneSession:
         self._began = time.monotonic() if self._touched else None
         entry = self._ledger_entry([progress for some, _ in finished for progress in some])
         if finished or entry.events:
-            self._closing = Closing(self._outgoing, entry, self._records_of(finished, entry))
+            reached_to = {some[0].source: position for some, position in finished}
+            self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to))
             self._take_turns()
 
     def _drain(self) -> None:
@@ -330,20 +276,6 @@ class LaneSession:
         while self._closing is not None:
             self._loop.run_once(0.1)
             yield from self._advance_commit()
-
-    def _records_of(
-        self, finished: list[tuple[list[PartitionProgress], Position]], entry: LedgerEntry
-    ) -> dict[TopicPartition, list[Record]]:
-        """What a transaction writes down on the target: its ledger entry, and how far each partition is."""
-        plan, now = self._plan, entry.written_at_ms
-        contents: dict[TopicPartition, list[Record]] = {
-            TopicPartition(plan.ledger_topic, 0): [ledger.record(plan.flow, now, ledger.encode_entry(entry))]
-        }
-        for [progress, *_], position in finished:
-            key = positions.encode_key(self._source.access.alias, progress.source)
-            where = TopicPartition(plan.offsets_topic, self._offsets_partition(progress.source))
-            contents.setdefault(where, []).append(Record(0, now, key, positions.encode_value(position)))
-        return contents
 
     def _ledger_entry(self, finished: list[PartitionProgress]) -> LedgerEntry:
         plan, now = self._plan, int(time.time() * 1000)

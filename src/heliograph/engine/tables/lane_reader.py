@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
+from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.source_broker import Arrival
 from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
 from heliograph.engine.tables.columns import Gathered
 from heliograph.engine.tables.handover import Begun, Coverage, Handover
-from heliograph.engine.tables.lane_books import LaneBooks
 from heliograph.engine.tables.partition_read import PartitionRead
 from heliograph.engine.task import LaneTask
 from heliograph.errors import BrokerRefused, ClusterError, PartitionFailed
@@ -82,7 +82,8 @@ class LaneReader:
 
     def _current_positions(self) -> dict[TopicPartition, Position]:
         target = Network(self._loop, self._task.target)
-        books = LaneBooks(target, self._plan, self._settings, self._source.access.alias)
+        books = LaneBooks(target, self._plan, self._source.access.alias)
+        books.take_ids(self._plan.transactional_ids[:1], self._settings)
         books.check_owner()
         return books.positions()
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 from heliograph.engine.closing import Closing
 from heliograph.engine.dead_letters import dead_letter
 from heliograph.engine.fault_points import reached
+from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, record_size
 from heliograph.engine.tables.columns import header_pairs
 from heliograph.engine.tables.handover import Begun, Coverage, Covered
-from heliograph.engine.tables.lane_books import LaneBooks
 from heliograph.engine.tables.partition_read import CODEC_BITS
 from heliograph.engine.target_topics import TargetTopics
 from heliograph.errors import DataError, Fenced
@@ -112,15 +112,16 @@ class LaneWriter:
 
     def start(self) -> None:
         """Fence, check the owner, and check that what was read begins where the target ends."""
-        self._books = LaneBooks(self._target, self._plan, self._settings, self._begun.task.source.alias)
+        self._books = LaneBooks(self._target, self._plan, self._begun.task.source.alias)
+        [self._producer] = self._books.take_ids(self._plan.transactional_ids[:1], self._settings)
         reached("fenced")
         self._books.check_owner()
-        self._books.announce()
+        self._books.announce(self._producer)
         known = self._books.positions()
         for source in self._begun.starts:
             if known.get(source) != self._begun.positions.get(source):
                 raise Fenced(f"{source}: another attempt of this lane has moved its position meanwhile")
-        self._appending = Appending(self._loop, self._target, self._books.producer)
+        self._appending = Appending(self._loop, self._target, self._producer)
         self._topics = TargetTopics(self._target, self._appending.outgoing, self._rules.replication_factor)
 
     # -- rows ----------------------------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ class LaneWriter:
     def _commit(
         self, done: Sequence[PartitionProgress], places: Mapping[TopicPartition, Position], events: Sequence[Event]
     ) -> LedgerEntry:
-        plan, producer_id = self._plan, self._books.producer.stamp.producer_id
+        plan, producer_id = self._plan, self._producer.stamp.producer_id
         entry = LedgerEntry(plan.flow, plan.lane, plan.owner, producer_id, _now(), tuple(done), tuple(events))
         closing = Closing(self._appending.outgoing, entry, self._books.records_of(entry, places))
         while not closing.advance():

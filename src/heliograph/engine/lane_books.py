@@ -1,0 +1,89 @@
+"""What a lane does on the target beside data: takes its ids, checks whose the flow is, keeps positions and ledger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from heliograph.engine.settings import LaneSettings
+from heliograph.errors import TakenOver
+from heliograph.kafka import ledger, positions, reading, writing
+from heliograph.kafka.leftovers import end_leftovers
+from heliograph.kafka.network import Network
+from heliograph.kafka.records import Record
+from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
+from heliograph.model import LanePlan, LedgerEntry, Position, TopicPartition
+
+
+class LaneBooks:
+    """Positions and ledger of a lane's flow, on its target."""
+
+    def __init__(self, target: Network, plan: LanePlan, source_alias: str) -> None:
+        self._network = target
+        self._plan = plan
+        self._source_alias = source_alias
+        self._announced = set(plan.announced)  # producer ids
+        self._ledger = TopicPartition(plan.ledger_topic, 0)
+
+    def take_ids(self, names: Sequence[str], settings: LaneSettings) -> list[Producer]:
+        """Whoever writes for the lane; what earlier attempts under these names left open is ended, and they are out."""
+        plan = self._plan
+        targets = {item.target for item in plan.assignments}
+        self._network.refresh({where.topic for where in targets} | {plan.offsets_topic, plan.ledger_topic})
+        if not settings.is_exactly_once:
+            return [IdempotentProducer(self._network)]
+        taken = [TransactionalProducer(self._network, name, settings.transaction_timeout_ms) for name in names]
+        offsets = {TopicPartition(plan.offsets_topic, number) for number in plan.offsets_read_to}
+        end_leftovers(self._network, taken, targets | offsets | {self._ledger})
+        return list(taken)
+
+    def check_owner(self) -> None:
+        """Raise if the flow belongs to another mirror than the one that planned this lane."""
+        plan = self._plan
+        owner = plan.owner
+        starts = {0: plan.ledger_read_to}
+        for _, record in reading.read_to_end(self._network.loop, self._network, plan.ledger_topic, starts):
+            owner = ledger.decode_owner(record.value or b"{}") or owner
+        if owner != plan.owner:
+            raise TakenOver(f"flow {plan.flow} now belongs to {owner}; this mirror ({plan.owner}) stops")
+
+    def announce(self, producer: Producer) -> None:
+        """Name a producer id of ours in the ledger before anything is written under it."""
+        plan, producer_id = self._plan, producer.stamp.producer_id
+        if producer_id not in self._announced:
+            now = int(time.time() * 1000)
+            value = ledger.encode_producer(plan.flow, plan.owner, producer_id, now)
+            writing.append(self._network.loop, self._network, self._ledger, [ledger.record(plan.flow, now, value)])
+            self._announced.add(producer_id)
+
+    def positions(self) -> dict[TopicPartition, Position]:
+        """How far the partitions of the lane are, by what is committed now."""
+        plan = self._plan
+        current = dict(plan.positions)
+        starts = plan.offsets_read_to
+        for _, record in reading.read_to_end(self._network.loop, self._network, plan.offsets_topic, starts):
+            positions.apply(current, self._source_alias, record.key, record.value)
+        return current
+
+    def partitions(self, sources: Iterable[TopicPartition]) -> set[TopicPartition]:
+        """The partitions that a transaction with records of these sources writes its book-keeping to."""
+        return {self._position_home(source) for source in sources} | {self._ledger}
+
+    def records_of(
+        self, entry: LedgerEntry, reached: Mapping[TopicPartition, Position]
+    ) -> dict[TopicPartition, Sequence[Record]]:
+        """What a transaction writes down: its ledger entry, and how far each partition is."""
+        plan, now = self._plan, entry.written_at_ms
+        contents: dict[TopicPartition, list[Record]] = {
+            self._ledger: [ledger.record(plan.flow, now, ledger.encode_entry(entry))]
+        }
+        for source, position in reached.items():
+            key = positions.encode_key(self._source_alias, source)
+            record = Record(0, now, key, positions.encode_value(position))
+            contents.setdefault(self._position_home(source), []).append(record)
+        return dict(contents)
+
+    def _position_home(self, source: TopicPartition) -> TopicPartition:
+        plan = self._plan
+        number = positions.partition_for(positions.encode_key(self._source_alias, source), len(plan.offsets_read_to))
+        return TopicPartition(plan.offsets_topic, number)
