@@ -76,12 +76,16 @@ def test_bad_records_are_dead_letters_and_hold_nobody_up(
         "transforms.wrap.field": "id",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
+        "errors.log.enable": "true",
+        "errors.log.include.messages": "true",
     }
     stage = TransformStage(primary, backup, tmp_path, options)
     stage.write("orders", [record({"id": 1}), record(b"{broken"), record({"id": 3})])
-    with stage.mirror():
+    with stage.mirror() as mirror:
         assert [item.value for item in stage.await_arrived(stage.copy("orders"), 2)] == [b"1", b"3"]
         [letter] = stage.await_arrived(stage.dead_letters, 1)
+        told = f"{stage.topic('orders')}-0, from offset 1 on: 1 record could not be transformed: wrap (ExtractField): "
+        wait_until(lambda: told in mirror.log_text(), "the failure in the log", 10, 0.1)
     causes = dict(letter.headers)
     assert letter.value == b"{broken"
     assert causes["__connect.errors.topic"] == stage.topic("orders").encode()
@@ -235,3 +239,47 @@ def test_a_query_that_cannot_be_used_is_refused_with_the_reason(
     with stage.mirror() as mirror:
         assert mirror.wait(60) == 2
         assert "transform.sql: Aggregate" in mirror.log_text()
+
+
+def test_classes_of_ones_own_work_row_by_row_and_many_rows_at_once(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "our_transforms.py").write_text(_OUR_TRANSFORMS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    options = {
+        "transforms": "double, shout",
+        "transforms.double.type": "our_transforms.Double",
+        "transforms.double.field": "n",
+        "transforms.shout.type": "our_transforms.Shout",
+    }
+    stage = TransformStage(primary, backup, tmp_path, options)
+    stage.write("orders", [record({"n": n}, key=f"key-{n}") for n in range(20)])
+    with stage.mirror() as mirror:
+        found = stage.await_arrived(stage.copy("orders"), 19)
+        assert mirror.stop() == 0
+    assert _numbers(found) == [2 * n for n in range(20) if n != 7]
+    assert found[0].key == b"KEY-0"
+
+
+_OUR_TRANSFORMS = """
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class Double:
+    def configure(self, settings):
+        self._field = settings["field"]
+
+    def apply(self, record):
+        if record.value[self._field] == 7:
+            return None
+        record.value[self._field] *= 2
+        return record
+
+
+class Shout:
+    def apply_batch(self, table):
+        keys = pc.utf8_upper(table["key"].cast(pa.string())).cast(pa.binary())
+        return table.set_column(table.schema.get_field_index("key"), "key", keys)
+"""
