@@ -37,7 +37,7 @@ def newest_positions(
             for record in records.decode(batch.magic, batch.data):
                 positions.apply(known, alias, record.key, record.value)
         step *= _GROWTH
-    return known
+    return {where: position for where, position in known.items() if where in homes}  # others may live beside them
 
 
 def all_positions(loop: Loop, network: Network, topic: str, alias: str) -> dict[TopicPartition, Position]:
