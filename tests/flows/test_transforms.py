@@ -72,8 +72,8 @@ def test_bad_records_are_dead_letters_and_hold_nobody_up(
 ) -> None:
     options = {
         "transforms": "wrap",
-        "transforms.wrap.type": f"{_KAFKA}ExtractField$Value",
-        "transforms.wrap.field": "id",
+        "transforms.wrap.type": f"{_KAFKA}Cast$Value",
+        "transforms.wrap.spec": "id:string",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
         "errors.log.enable": "true",
@@ -82,9 +82,9 @@ def test_bad_records_are_dead_letters_and_hold_nobody_up(
     stage = TransformStage(primary, backup, tmp_path, options)
     stage.write("orders", [record({"id": 1}), record(b"{broken"), record({"id": 3})])
     with stage.mirror() as mirror:
-        assert [item.value for item in stage.await_arrived(stage.copy("orders"), 2)] == [b"1", b"3"]
+        assert [item.value for item in stage.await_arrived(stage.copy("orders"), 2)] == [b'{"id":"1"}', b'{"id":"3"}']
         [letter] = stage.await_arrived(stage.dead_letters, 1)
-        told = f"{stage.topic('orders')}-0, from offset 1 on: 1 record could not be transformed: wrap (ExtractField): "
+        told = f"{stage.topic('orders')}-0, from offset 1 on: 1 record could not be transformed: wrap (Cast): "
         wait_until(lambda: told in mirror.log_text(), "the failure in the log", 10, 0.1)
     causes = dict(letter.headers)
     assert letter.value == b"{broken"

@@ -68,12 +68,21 @@ public class JavaOracle {
         return JSON.writeValueAsString(answer);
     }
 
+    /** Null if Java refuses the pattern: what is thrown here would meet Spark's own handler of Java's exceptions. */
     public String formatDate(String pattern, String ms) {
-        return dates(pattern).format(new java.util.Date(Long.parseLong(ms)));
+        try {
+            return dates(pattern).format(new java.util.Date(Long.parseLong(ms)));
+        } catch (Exception refusal) {
+            return null;
+        }
     }
 
-    public String parseDate(String pattern, String text) throws Exception {
-        return Long.toString(dates(pattern).parse(text).getTime());
+    public String parseDate(String pattern, String text) {
+        try {
+            return Long.toString(dates(pattern).parse(text).getTime());
+        } catch (Exception refusal) {
+            return null;
+        }
     }
 
     private static SimpleDateFormat dates(String pattern) {

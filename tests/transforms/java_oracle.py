@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path, launch_gateway
-from py4j.protocol import Py4JJavaError
 
 from heliograph.embedded.jars import fetch_jars
 from heliograph.java import ensure_java
@@ -84,18 +83,13 @@ class JavaOracle:
 
     def format_date(self, pattern: str, ms: int) -> str | None:
         """A moment as Java's `SimpleDateFormat` writes it, in UTC; None if it refuses the pattern."""
-        return self._text_or_none("formatDate", pattern, str(ms))
+        found = self._program.formatDate(pattern, str(ms))
+        return None if found is None else str(found)
 
     def parse_date(self, pattern: str, text: str) -> int | None:
         """The moment that Java's `SimpleDateFormat` reads; None if it refuses the pattern or the text."""
-        found = self._text_or_none("parseDate", pattern, text)
+        found = self._program.parseDate(pattern, text)
         return None if found is None else int(found)
-
-    def _text_or_none(self, method: str, *arguments: str) -> str | None:
-        try:
-            return str(getattr(self._program, method)(*arguments))
-        except Py4JJavaError:
-            return None
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from heliograph.config.mirror_config import load
 from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka.access import Access
+from heliograph.kafka.admin import Admin
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.reading import EARLIEST
 from heliograph.kafka.records import Record
@@ -85,6 +87,12 @@ class Shop:
         return [
             record for number, record in read_topic(self._stations.target, topic or self.copy) if number == partition
         ]
+
+    def forget(self, topic: str, copy: str) -> None:
+        """Delete a topic of the source and its copy."""
+        for servers, name in ((self._stations.source, topic), (self._stations.target, copy)):
+            with Admin(Access("shop", servers.split(","))) as admin:
+                admin.delete_topics([name])
 
     def letters(self) -> list[Record]:
         """The dead letters."""
