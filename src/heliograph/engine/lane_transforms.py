@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from heliograph.engine.collecting import collect_seldom
 from heliograph.engine.outgoing import Outgoing
 from heliograph.engine.target_topics import TargetTopics
 from heliograph.engine.transformed_copy import TransformTools
@@ -17,6 +18,7 @@ class LaneTransforms:
     """What becomes of the records of each topic, and how long those that fail have been tried."""
 
     def __init__(self, settings: TransformSettings) -> None:
+        collect_seldom()
         self._settings = settings
         self._chain = settings.chain.build()
         self._keys = RecordFormats(settings.chain.formats, is_key=True)

@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from heliograph.engine.class_archive import archive_option
+from heliograph.engine.collecting import collect_seldom
 from heliograph.engine.control import ControlAddress, LaneLine
 from heliograph.engine.source import BoundSource, EpochReader, LanePartition
 
@@ -63,6 +64,7 @@ class _BatchReader(EpochReader):
         from heliograph.engine.task import LaneTask
 
         assert isinstance(partition, LanePartition)
+        collect_seldom()
         handover = Handover(self._address, self._flow, _attempt())
         reader = LaneReader(LaneTask.unpacked(partition.task), handover)
         try:
@@ -100,6 +102,7 @@ def writer_of(address: ControlAddress, flow: str) -> Callable[[Iterator[pa.Recor
 
         from heliograph.engine.tables.handover import Handover
 
+        collect_seldom()
         handover = Handover(address, flow, _attempt())
         first = next(rows, None)  # the reader has told what to do before its first row, or before its end
         begun = handover.begun()
