@@ -20,7 +20,7 @@ from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import Producer
 from heliograph.model import Assignment, EventKind, Run, TopicPartition
-from heliograph.transforms.chain import Chain, Stage
+from heliograph.transforms.chain import Chain, Route, Stage
 from heliograph.transforms.message import Header, Message, Parsed
 from heliograph.transforms.stage import Transform
 from tests.zoo import handmade
@@ -306,3 +306,8 @@ def test_what_nobody_changed_is_translated_where_the_target_has_its_own_registry
     transformer = Transformer(assignment, route.route(TARGET.topic), _Plain(), _Foreign())
     results = transformer.run([Record(n, 0, b"k", b"v%d" % n) for n in range(2)])
     assert [item.value for item in results if isinstance(item, Record)] == [b"translated v0", b"masked 1"]
+
+
+def test_of_a_topic_that_is_dropped_no_record_passes() -> None:
+    transformer = Transformer(Assignment(SOURCE, TARGET), Route(TARGET.topic, drops_all=True), _Plain(), _Plain())
+    assert transformer.run([Record(n, 0, b"k", b"v") for n in range(2)]) == [None, None]

@@ -175,10 +175,14 @@ def test_groups_go_on_exactly_behind_filters_and_routes(
 def test_a_filtered_tail_does_not_come_again(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> None:
     """After a restart nothing is read again that was dropped, and topics that are only renamed keep their batches."""
     options = {
-        "transforms": "drop, rename",
+        "transforms": "discard, drop, rename",
+        "transforms.discard.type": f"{_KAFKA}Filter",
+        "transforms.discard.predicate": "isUnwanted",
+        "predicates.isUnwanted.type": f"{_KAFKA}predicates.TopicNameMatches",
+        "predicates.isUnwanted.pattern": ".*unwanted.*",
         "transforms.drop.type": f"{_KAFKA}Filter",
         "transforms.drop.predicate": "isGone",
-        "predicates": "isGone, isPlain",
+        "predicates": "isGone, isPlain, isUnwanted",
         "predicates.isGone.type": f"{_KAFKA}predicates.RecordIsTombstone",
         "transforms.rename.type": f"{_KAFKA}RegexRouter",
         "transforms.rename.regex": "(.*)plain(.*)",
@@ -187,7 +191,8 @@ def test_a_filtered_tail_does_not_come_again(primary: EmbeddedCluster, backup: E
         "predicates.isPlain.pattern": ".*plain.*",
         "transforms.drop.negate": "false",
     }
-    stage = TransformStage(primary, backup, tmp_path, options, topics=("orders", "plain"))
+    stage = TransformStage(primary, backup, tmp_path, options, topics=("orders", "plain", "unwanted"))
+    stage.write("unwanted", [record({"n": 9})])
     stage.write("orders", [record({"n": 1}), record(None), record(None)])
     with stage.mirror() as mirror:
         stage.await_arrived(stage.copy("orders"), 1)
@@ -196,6 +201,9 @@ def test_a_filtered_tail_does_not_come_again(primary: EmbeddedCluster, backup: E
         wait_until(lambda: _position(stage) == 2, "the position behind the tail", 30, 0.2)
         assert mirror.stop() == 0
     assert [item.value for item in stage.arrived(stage.copy("orders"))] == [b'{"n": 1}']
+    assert not stage.arrived(stage.copy("unwanted"))
+    proof = verify_slices(plan_verification(stage.flow))
+    assert (proof.records, proof.differences) == (1, [])  # what was sent elsewhere is not compared
 
 
 def _position(stage: TransformStage) -> int:

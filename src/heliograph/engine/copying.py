@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
+from heliograph.engine.runs import add_run
 from heliograph.errors import PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
@@ -75,19 +76,11 @@ class _Progress:
         """Note records that were appended from this target offset on; returns the last one's target offset."""
         target = base_offset
         for source, length in sent.pieces:
-            self._add_run(source, target, length)
+            add_run(self.runs, source, target, length)
             target += length
         self.byte_count += sent.byte_count
         self.times = sent.times if self.times is None else _together(self.times, sent.times)
         return target - 1
-
-    def _add_run(self, source: int, target: int, length: int) -> None:
-        if self.runs:
-            last = self.runs[-1]
-            if last.source + last.length == source and last.target + last.length == target:
-                self.runs[-1] = Run(last.source, last.target, last.length + length)
-                return
-        self.runs.append(Run(source, target, length))
 
 
 class PartitionCopy:
@@ -307,11 +300,15 @@ class PartitionCopy:
     def _skip(self, header: BatchHeader) -> None:
         """Pass over a batch: done as soon as all before it is."""
         self._read_to(header.last_offset + 1, header.leader_epoch)
+        self._pass_over()
+
+    def _pass_over(self) -> None:
+        """All that was read is done as soon as what was sent is."""
         if self._sent:
             self._sent[-1].next_offset = self.point.offset
-            self._sent[-1].leader_epoch = header.leader_epoch
+            self._sent[-1].leader_epoch = self.point.last_fetched_epoch
         else:
-            self._done_to, self._done_epoch = self.point.offset, header.leader_epoch
+            self._done_to, self._done_epoch = self.point.offset, self.point.last_fetched_epoch
 
     def _can_pass(self, header: BatchHeader, size: int) -> bool:
         """Whether the batch can leave with its records untouched."""

@@ -8,7 +8,7 @@ from heliograph.engine.collecting import collect_seldom
 from heliograph.engine.outgoing import Outgoing
 from heliograph.engine.target_topics import TargetTopics
 from heliograph.engine.transformed_copy import TransformTools
-from heliograph.engine.transforming import Transformer, TransformSettings
+from heliograph.engine.transforming import Transformer, TransformSettings, transformer_of
 from heliograph.kafka.network import Network
 from heliograph.model import Assignment, TopicPartition
 from heliograph.transforms.formats.choice import RecordFormats
@@ -27,11 +27,7 @@ class LaneTransforms:
 
     def transformer(self, assignment: Assignment) -> Transformer | None:
         """For the records of a partition; None if they all leave as they come."""
-        route = self._chain.route(assignment.remote_topic or assignment.target.topic)
-        is_translated = self._keys.translates or self._values.translates
-        if route.is_plain and not route.drops_all and not is_translated:
-            return None
-        return Transformer(assignment, route, self._keys, self._values)
+        return transformer_of(self._chain, assignment, self._keys, self._values)
 
     def tools(self, flow: str, target: Network, outgoing: Outgoing) -> TransformTools:
         """What the partitions of one session share."""

@@ -186,14 +186,6 @@ class TransformedCopy(PartitionCopy):
             self._sent[index].next_offset = before
         self._pass_over()
 
-    def _pass_over(self) -> None:
-        """All that was read is done as soon as what was sent is."""
-        if self._sent:
-            self._sent[-1].next_offset = self.point.offset
-            self._sent[-1].leader_epoch = self.point.last_fetched_epoch
-        else:
-            self._done_to, self._done_epoch = self.point.offset, self.point.last_fetched_epoch
-
 
 def _size(record: Record) -> int:
     size = len(record.value or b"") + len(record.key or b"")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from heliograph.errors import DataError
 from heliograph.kafka.records import Record
 from heliograph.model import Assignment, TopicPartition
-from heliograph.transforms.chain import ChainSpec, Failed, Route
+from heliograph.transforms.chain import Chain, ChainSpec, Failed, Route
 from heliograph.transforms.message import ForeignFormats, Formats, Header, Message, Side
 
 _WRITING = "writing"
@@ -62,6 +62,8 @@ class Transformer:
 
     def run(self, wanted: Sequence[Record]) -> list[Result]:
         """What becomes of each record. One that no stage has changed is the same object again."""
+        if self.drops_all:
+            return [None] * len(wanted)
         (topic, partition), source, keys, values = self._home, self._source.topic, self._keys, self._values
         messages = [
             Message(
@@ -90,6 +92,15 @@ class Transformer:
         if topic == self._home.topic and message.partition == self._home.partition:
             return record
         return Placed(TopicPartition(topic, message.partition), record)
+
+
+def transformer_of(chain: Chain, assignment: Assignment, keys: Formats, values: Formats) -> Transformer | None:
+    """What changes the records of a partition; None if they all leave as they come."""
+    route = chain.route(assignment.remote_topic or assignment.target.topic)
+    is_translated = _foreign(keys) is not None or _foreign(values) is not None
+    if route.is_plain and not route.drops_all and not is_translated:
+        return None
+    return Transformer(assignment, route, keys, values)
 
 
 def _foreign(formats: Formats) -> ForeignFormats | None:

@@ -12,6 +12,7 @@ from heliograph.engine.closing import Closing
 from heliograph.engine.dead_letters import dead_letter
 from heliograph.engine.fault_points import reached
 from heliograph.engine.lane_books import LaneBooks
+from heliograph.engine.runs import add_run
 from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, record_size
 from heliograph.engine.tables.columns import header_pairs
 from heliograph.engine.tables.handover import Begun, Coverage, Covered
@@ -59,18 +60,10 @@ class _Part:
         self.byte_count += size
         first, last = written[0].offset, written[-1].offset
         if last - first + 1 == len(written):
-            self._add_run(first, base_offset, len(written))
+            add_run(self.runs, first, base_offset, len(written))
             return
         for place, record in enumerate(written, base_offset):
-            self._add_run(record.offset, place, 1)
-
-    def _add_run(self, source: int, target: int, length: int) -> None:
-        if self.runs:
-            last = self.runs[-1]
-            if last.source + last.length == source and last.target + last.length == target:
-                self.runs[-1] = Run(last.source, last.target, last.length + length)
-                return
-        self.runs.append(Run(source, target, length))
+            add_run(self.runs, record.offset, place, 1)
 
     def progress(self, source: TopicPartition, target: TopicPartition, last_offset: int) -> PartitionProgress:
         """The same for the ledger."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from heliograph.engine.transforming import Transformer
 from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka import reading
 from heliograph.kafka.access import Access
@@ -93,6 +94,7 @@ class Sides:
         self._accesses = source, target
         self._rules = rules
         self._view = view
+        self._transformers: dict[tuple[TopicPartition, TopicPartition], Transformer | None] = {}
         self._loop = Loop()
         self._source, self._target = self._networks()
         self._known: set[tuple[Network, str]] = set()
@@ -144,9 +146,16 @@ class Sides:
 
     def _source_stretch(self, part: Slice, first: int, end: int) -> Stretch:
         reader = LogReader(self._loop, self._source, part.source, first, end, self._rules.counts_on_source)
-        transformer = self._view.transformer(part.source, part.target) if self._view else None
+        transformer = self._transformer(part)
         log = reader.batches() if transformer is None else transformed(reader.batches(), transformer)
         return Stretch(part.source, log, first, end)
+
+    def _transformer(self, part: Slice) -> Transformer | None:
+        """Built once for each partition, not for each of its slices."""
+        pair = part.source, part.target
+        if pair not in self._transformers:
+            self._transformers[pair] = self._view.transformer(*pair) if self._view else None
+        return self._transformers[pair]
 
     def _target_stretch(self, where: TopicPartition, first: int, end: int) -> Stretch:
         reader = LogReader(self._loop, self._target, where, first, end, self._rules.counts_on_target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from heliograph.engine.transforming import Transformer
+from heliograph.engine.transforming import Transformer, transformer_of
 from heliograph.kafka import batches, records
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
@@ -28,12 +28,10 @@ class SourceView:
             return None
         from heliograph.transforms.formats.choice import RecordFormats  # few flows need all that it imports
 
-        route = self.chain.build().route(self.policy.format_remote_topic(self.source_alias, source.topic))
+        remote = self.policy.format_remote_topic(self.source_alias, source.topic)
         formats = self.chain.formats
         keys, values = RecordFormats(formats, is_key=True), RecordFormats(formats, is_key=False)
-        if route.is_plain and not (keys.translates or values.translates):
-            return None
-        return Transformer(Assignment(source, target), route, keys, values)
+        return transformer_of(self.chain.build(), Assignment(source, target, remote_topic=remote), keys, values)
 
 
 def transformed(log: Iterator[CommittedBatch], transformer: Transformer) -> Iterator[CommittedBatch]:
