@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import settings
+from bench.conflicts import NAME as CONFLICTS
+from bench.conflicts import detection
 from bench.group_sync import TOPICS as SYNCED_TOPICS
 from bench.group_sync import group_sync
 from bench.latency import PARTITIONS, latency
@@ -168,6 +170,14 @@ class Bench:
         self.notes.append(f"(i) {result}")
         self.console.print(self.notes[-1])
 
+    def conflicts(self, seconds: float) -> None:
+        """Workload k: what it costs to look for conflicts."""
+        with self._clusters() as (source, target):
+            properties = settings.heliograph(settings.common(source, target, CONFLICTS, 2))
+            result = detection(properties, Path(tempfile.mkdtemp(dir=self.folder)), source, target, seconds)
+        self.notes.append(f"(k) {result}")
+        self.console.print(self.notes[-1])
+
     def transforms(self) -> None:
         """Workload t: what MirrorMaker 2 can do too, side by side; and what it cannot."""
         for change in BOTH:
@@ -291,9 +301,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
     parser.add_argument(
         "--workloads",
-        default="abcdeghit",
+        default="abcdeghikt",
         help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync, h questions over REST, "
-        "i verification, t transforms",
+        "i verification, k conflicts, t transforms",
     )
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
     parser.add_argument(
@@ -323,6 +333,8 @@ def main() -> None:
             bench.questions(arguments.seconds)
         if "i" in arguments.workloads:
             bench.verification()
+        if "k" in arguments.workloads:
+            bench.conflicts(arguments.seconds)
         if "t" in arguments.workloads:
             bench.transforms()
         if arguments.variants:

@@ -161,6 +161,15 @@ class Assignment:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """What of a topic a flow does not pass on, because its target has it, or gets it by another way."""
+
+    ledgers: frozenset[str] = frozenset()  # on the source: of the flows that wrote it there
+    header: str = ""  # a header that names the cluster which a record came from
+    origins: frozenset[str] = frozenset()  # those clusters
+
+
+@dataclass(frozen=True)
 class LanePlan:
     """All that one lane needs to know for one epoch."""
 
@@ -176,4 +185,4 @@ class LanePlan:
     ledger_read_to: int = 0
     set_aside: Mapping[TopicPartition, str] = field(default_factory=dict)  # known before, with reasons
     announced: frozenset[int] = frozenset()  # producer ids that the ledger names already
-    opposite_ledger: str = ""  # on the source: of the flow in the other direction, when both use the same topic names
+    left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by topic of the source

@@ -130,15 +130,16 @@ def _last_argument(process: psutil.Process) -> str:
 class MirrorRuns:
     """Mirrors of one file, one after the other, each with a log of its own."""
 
-    def __init__(self, settings: Path) -> None:
+    def __init__(self, settings: Path, faults: Path | None = None) -> None:
         self._settings = settings
+        self._faults = faults
         self._count = 0
 
     @contextmanager
     def one(self) -> Iterator[MirrorProcess]:
         """`heliograph run`, of which nothing is left at the end."""
         self._count += 1
-        process = MirrorProcess(self._settings, self._settings.parent / f"mirror-{self._count}.log")
+        process = MirrorProcess(self._settings, self._settings.parent / f"mirror-{self._count}.log", self._faults)
         try:
             yield process
         finally:

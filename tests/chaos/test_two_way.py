@@ -16,7 +16,7 @@ from heliograph.model import TopicPartition
 from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
-from tests.chaos.mirror_process import MirrorProcess
+from tests.chaos.mirror_process import MirrorProcess, MirrorRuns
 from tests.chaos.stage import PATIENCE_SECONDS, admin_of, await_growth, write_settings
 from tests.chaos.strikes import Strikes
 from tests.checker import Finding
@@ -30,6 +30,8 @@ _PARTITIONS = 3
 _IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 _FEW = Strikes(worker=3)
 _MANY = Strikes(worker=14, jvm=3, engine=3, longest_calm=3)
+_LANES = (1, 3, 2, 1, 3)
+_CALM_SECONDS = 5
 
 Logs = Mapping[TopicPartition, Sequence[Seen]]
 
@@ -77,8 +79,7 @@ def test_same_names_in_both_directions_without_loops(
     two_way: TwoWay, tmp_path: Path, strikes: Strikes, chance: random.Random, tell: Tell
 ) -> None:
     settings = tmp_path / "mm2.properties"
-    options = {"topics": two_way.topic, "replication.policy.class": _IDENTITY}
-    write_settings(settings, two_way.sides, ["left->right", "right->left"], options)
+    _configure(settings, two_way, {})
     began = time.monotonic()
     mirror = MirrorProcess(settings, tmp_path / "mirror.log")
     try:
@@ -91,6 +92,36 @@ def test_same_names_in_both_directions_without_loops(
     finally:
         mirror.kill()
     tell(f"{strikes} in {time.monotonic() - began:.0f} s; {written} records written")
+    _expect_once(two_way, written, mirror)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_other_lanes_after_a_restart_know_what_the_former_wrote(two_way: TwoWay, tmp_path: Path, tell: Tell) -> None:
+    """More and fewer lanes, each time after a kill of the whole mirror with a backlog on both sides."""
+    settings = tmp_path / "mm2.properties"
+    runs = MirrorRuns(settings)
+    began = time.monotonic()
+    with two_way.load("left") as from_left, two_way.load("right") as from_right:
+        for lanes in _LANES:
+            _configure(settings, two_way, {"tasks.max": str(lanes)})
+            with runs.one():
+                two_way.await_progress()
+                time.sleep(_CALM_SECONDS)
+    written = from_left.acknowledged + from_right.acknowledged
+    with runs.one() as mirror:
+        two_way.await_arrival(written)
+        assert mirror.stop() == 0
+    tell(f"{len(_LANES)} restarts in {time.monotonic() - began:.0f} s; {written} records written")
+    _expect_once(two_way, written, mirror)
+
+
+def _configure(settings: Path, two_way: TwoWay, options: Mapping[str, str]) -> None:
+    given = {"topics": two_way.topic, "replication.policy.class": _IDENTITY, **options}
+    write_settings(settings, two_way.sides, ["left->right", "right->left"], given)
+
+
+def _expect_once(two_way: TwoWay, written: int, mirror: MirrorProcess) -> None:
     left, right = two_way.read("left"), two_way.read("right")
     findings = [*_differences("left", left, right), *_differences("right", right, left)]
     assert not findings, "\n".join([*map(str, findings[:20]), mirror.log_text()[-3000:]])

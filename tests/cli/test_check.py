@@ -16,9 +16,14 @@ from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_cl
 from heliograph.embedded.jars import fetch_jars
 from heliograph.embedded.listeners import ACCESS_CONTROL, sasl_plain
 from heliograph.java import ensure_java
+from heliograph.kafka import positions
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
+from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic
+from heliograph.kafka.writer import Writer
+from heliograph.model import TopicPartition
+from tests.zoo.topics import fresh_name
 
 pytestmark = pytest.mark.kafka
 
@@ -99,6 +104,21 @@ def test_a_fitting_pair_is_fine(
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "a->b: ok"
     assert second.startswith("  a: Kafka 4.")
+
+
+def test_another_mirror_of_the_same_names_is_a_warning(
+    source: Admin, backup: EmbeddedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, offsets = fresh_name("check-shared"), f"mm2-offsets.{fresh_name('stranger')}.internal"
+    make_topics(source, NewTopic(topic, 1, 1), NewTopic(offsets, 1, 1))
+    key = positions.encode_key(offsets.split(".")[1], TopicPartition(topic, 0))
+    with Writer(source.access) as writer:
+        writer.append(TopicPartition(offsets, 0), [Record(0, 1_700_000_000_000, key, b'{"offset":1}')])
+    text = f"topics={topic}\nreplication.policy.class=IdentityReplicationPolicy\n"
+    code, flow = report(capsys, write(tmp_path, source.access.bootstrap_servers[0], backup.bootstrap_servers, text))
+    assert (code, flow["ok"]) == (0, True)
+    assert f"another mirror seems to write to a: {offsets} has positions" in messages(flow, "warning")[topic]
+    source.delete_topics([offsets])
 
 
 def test_the_same_cluster_on_both_sides_is_an_error(

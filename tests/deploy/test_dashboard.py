@@ -17,7 +17,13 @@ _SEEDS = {
     "Records Replicated per Second": ("stat", "sum(rate(kafka_connect_mirror_source_connector_record_count[5m]))"),
     "Bytes Replicated per Second": ("timeseries", "sum by (topic) (kafka_connect_mirror_source_connector_byte_rate)"),
 }
-_EMPTY_WHEN_ALL_IS_WELL = {"Chores that fail", "Certificates: days left"}
+_EMPTY_WHEN_ALL_IS_WELL = {
+    "Chores that fail",
+    "Certificates: days left",
+    "Conflicts settled",  # as the next two: nobody looks for conflicts there
+    "Conflict detection: behind",
+    "Records too late for conflict detection",
+}
 _FILTER = 'source=~"$source",target=~"$target"'
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from heliograph.engine.copying import PartitionCopy
+from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.kafka import batches, records
 from heliograph.kafka.batches import BatchHeader
@@ -31,12 +31,12 @@ def large(base_offset: int, count: int = 1, **fields: int) -> bytes:
 class Bench:
     """One partition being copied, with its target queue in the open."""
 
-    def __init__(self, start: int = 0, max_batch_bytes: int = 1_000_000) -> None:
+    def __init__(self, start: int = 0, max_batch_bytes: int = 1_000_000, rules: CopyRules | None = None) -> None:
         self.point = FetchPoint("orders", TOPIC_ID, 0, start)
         self.target = TargetPartition(TARGET, broker_id=1)
         outgoing = Outgoing(cast("Network", None), cast("Producer", None))
         assignment = Assignment(SOURCE, TARGET, max_batch_bytes)
-        self.copy = PartitionCopy(assignment, self.point, self.target, outgoing)
+        self.copy = PartitionCopy(assignment, self.point, self.target, outgoing, rules=rules)
         self.released = 0
 
     def accept(self, *pieces: bytes, aborted: Sequence[tuple[int, int]] = (), end: int = 1_000) -> int:

@@ -63,7 +63,9 @@ class _Targets:
 class Bench:
     """The partition `orders-0`, and all that it writes to."""
 
-    def __init__(self, rule: Rule, start: int = 0, limit: int = 1_000_000, **settings: object) -> None:
+    def __init__(
+        self, rule: Rule, start: int = 0, limit: int = 1_000_000, rules: CopyRules | None = None, **settings: object
+    ) -> None:
         self.point = FetchPoint("orders", UUID(int=9), 0, start)
         self.targets = _Targets()
         self.waits = False
@@ -75,7 +77,7 @@ class Bench:
         outgoing = Outgoing(cast("Network", None), cast("Producer", None))
         formats = _Plain()
         self.copy = TransformedCopy(
-            assignment, self.point, self.targets.partition(TARGET, 1), outgoing, -1, CopyRules(), True,
+            assignment, self.point, self.targets.partition(TARGET, 1), outgoing, -1, rules or CopyRules(), True,
             Transformer(assignment, route, formats, formats), tools, 3,
         )  # fmt: skip
         self._appended: dict[TopicPartition, int] = {}

@@ -30,7 +30,7 @@ from heliograph.sync.topics import (
     create_topics,
     internal_topics,
     ledger_topic,
-    opposite_ledger,
+    left_out,
     read_plan,
 )
 
@@ -65,8 +65,11 @@ class Moving:
         assert flow is not None
         return flow
 
-    def mirror(self, flow: FlowConfig | None = None, takes_over: bool = True) -> None:
-        """Copy until all partitions are done up to their last stable offset; as a mirror that starts, or as before."""
+    def mirror(self, flow: FlowConfig | None = None, takes_over: bool = True, lane: str = "") -> None:
+        """Copy until all partitions are done up to their last stable offset; as a mirror that starts, or as before.
+
+        A lane of another name has other transactional ids.
+        """
         flow = flow or self.flow
         source_access, target_access = access_for(flow.source, "consumer"), access_for(flow.target, "producer")
         with Admin(source_access) as source, Admin(target_access) as target:
@@ -85,19 +88,20 @@ class Moving:
 
         assignments = [Assignment(where, plan.mirrored[where]) for where in plan.mirrored]
         for entry in Lane(
-            lane_plan(flow, assignments, ledger_read_to), source_access, target_access, QUICK, is_done
+            lane_plan(flow, assignments, ledger_read_to, lane), source_access, target_access, QUICK, is_done
         ).run():
             done.update({progress.source: progress.last_offset + 1 for progress in entry.partitions})
 
 
-def lane_plan(flow: FlowConfig, assignments: Sequence[Assignment], ledger_read_to: int) -> LanePlan:
+def lane_plan(flow: FlowConfig, assignments: Sequence[Assignment], ledger_read_to: int, lane: str = "") -> LanePlan:
     """One lane that copies all."""
     partitions = flow.get("offset.storage.partitions")
     assert isinstance(partitions, int)
     return LanePlan(
-        flow.name, 0, "test", [f"{flow.name}-{turn}" for turn in "ab"], str(flow.get("offset.storage.topic")),
+        flow.name, 0, "test", [f"{flow.name}-{lane}{turn}" for turn in "ab"], str(flow.get("offset.storage.topic")),
         ledger_topic(flow), assignments, offsets_read_to=dict.fromkeys(range(partitions), 0),
-        ledger_read_to=ledger_read_to, opposite_ledger=opposite_ledger(flow),
+        ledger_read_to=ledger_read_to,
+        left_out={item.source.topic: left_out(flow, item.source.topic) for item in assignments},
     )  # fmt: skip
 
 
@@ -106,7 +110,8 @@ def announce_owner(flow: FlowConfig) -> int:
     with closing(Loop()) as loop:
         network = Network(loop, access_for(flow.target, "producer"))
         network.refresh([ledger_topic(flow)])
-        record = Record(0, 0, b"", ledger.encode_owner(flow.name, "test", 0))
+        now_ms = int(time.time() * 1000)  # the ledger keeps nothing of 1970
+        record = Record(0, now_ms, b"", ledger.encode_owner(flow.name, "test", 0))
         return writing.append(loop, network, TopicPartition(ledger_topic(flow), 0), [record])
 
 

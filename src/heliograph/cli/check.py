@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from heliograph.config.conflict_config import ConflictConfig
     from heliograph.config.flow import FlowConfig
     from heliograph.sync.preflight import FlowReport
 
@@ -34,18 +35,30 @@ def check(file: FileArgument, flow: FlowOption = None, output: FormatOption = Fo
     from heliograph.config.mirror_config import load
 
     config = load(file)
-    result = CheckResult(config.file, tuple(_report(one) for one in chosen_flows(config, flow)))
+    chosen = chosen_flows(config, flow)
+    targets = {one.target.alias for one in chosen}
+    detections = [one for one in config.conflicts if one.cluster.alias in targets]
+    reports = (*(_report(one) for one in chosen), *(_detection_report(one) for one in detections))
+    result = CheckResult(config.file, reports)
     show(result, output)
     raise typer.Exit(result.exit_code)
 
 
 def _report(flow: FlowConfig) -> FlowReport:
     from heliograph.sync.acls import examine_acls
+    from heliograph.sync.foreign_mirrors import examine_foreign_mirrors
     from heliograph.sync.preflight import examine
 
     report = examine(flow)
-    have_answered = bool(report.clusters)
-    return replace(report, findings=(*report.findings, *(examine_acls(flow) if have_answered else ())))
+    if not report.clusters:
+        return report
+    return replace(report, findings=(*report.findings, *examine_acls(flow), *examine_foreign_mirrors(flow)))
+
+
+def _detection_report(config: ConflictConfig) -> FlowReport:
+    from heliograph.sync.conflict_preflight import examine_conflicts
+
+    return examine_conflicts(config)
 
 
 @dataclass(frozen=True)

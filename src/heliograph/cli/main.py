@@ -11,6 +11,7 @@ from heliograph import __version__
 from heliograph.cli import config, offsets, output, transform
 from heliograph.cli.bench import bench
 from heliograph.cli.check import check
+from heliograph.cli.conflicts import conflicts
 from heliograph.cli.demo import demo
 from heliograph.cli.drill import drill
 from heliograph.cli.monitor import monitor
@@ -36,6 +37,7 @@ app.command()(plan)
 app.command()(check)
 app.command()(verify)
 app.command()(monitor)
+app.command()(conflicts)
 app.command()(switchover)
 app.command()(failover)
 app.command()(failback)

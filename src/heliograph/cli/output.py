@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Callable
 from enum import Enum
-from typing import Annotated, Protocol, TypeAlias
+from typing import Annotated, NoReturn, Protocol, TypeAlias
 
 import typer
 import yaml
@@ -58,6 +60,19 @@ def show(result: Result, output: Format) -> None:
         print(yaml.safe_dump(result.data(), sort_keys=False, allow_unicode=True), end="")
     else:
         console().print(result.view())
+
+
+def show_again(read: Callable[[], Result], output: Format, seconds: float) -> NoReturn:
+    """Print a result again and again, until the user has seen enough."""
+    while True:
+        result = read()
+        if output is Format.TABLE:
+            console().clear()
+        elif output is Format.YAML:
+            print("---")
+        show(result, output)
+        sys.stdout.flush()
+        time.sleep(seconds)
 
 
 def table(*columns: str) -> Table:

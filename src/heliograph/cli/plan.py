@@ -10,10 +10,11 @@ from heliograph.cli.flows import FlowOption, chosen_flows
 from heliograph.cli.output import Data, Format, FormatOption, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rich.console import RenderableType
 
+    from heliograph.config.conflict_config import ConflictConfig
     from heliograph.config.flow import FlowConfig
     from heliograph.kafka.acls import Acl
     from heliograph.kafka.topics import NewTopic
@@ -33,8 +34,12 @@ def plan(file: FileArgument, flow: FlowOption = None, output: FormatOption = For
     """
     from heliograph.config.mirror_config import load
 
-    flows = chosen_flows(load(file), flow)
-    show(PlanResult(tuple(_plan_of(one) for one in flows)), output)
+    config = load(file)
+    flows = chosen_flows(config, flow)
+    targets = {one.target.alias for one in flows}
+    detections = [one for one in config.conflicts if one.cluster.alias in targets]
+    plans = PlanResult(tuple(_plan_of(one) for one in flows), tuple(_detection_plan(one) for one in detections))
+    show(plans, output)
 
 
 def _plan_of(flow: FlowConfig) -> FlowPlan | HeartbeatsOnly:
@@ -62,6 +67,26 @@ def _plan_of(flow: FlowConfig) -> FlowPlan | HeartbeatsOnly:
         )
 
 
+def _detection_plan(config: ConflictConfig) -> DetectionPlan:
+    from heliograph.kafka.access import access_for
+    from heliograph.kafka.admin import Admin
+    from heliograph.sync.watched_topics import WatchedTopics
+
+    with Admin(access_for(config.cluster, "admin")) as admin:
+        infos = admin.topics()
+    watched = WatchedTopics(config)
+    return DetectionPlan(config.name, tuple(sorted(watched.read(infos))), tuple(watched.missing(infos)))
+
+
+@dataclass(frozen=True)
+class DetectionPlan:
+    """Detection of conflicts on one cluster: the topics that it reads, and those that it creates first."""
+
+    name: str
+    topics: tuple[str, ...]
+    create: tuple[NewTopic, ...]
+
+
 @dataclass(frozen=True)
 class HeartbeatsOnly:
     """A flow that only writes heartbeats."""
@@ -85,16 +110,23 @@ class PlanResult:
     """The plans of all chosen flows."""
 
     flows: tuple[FlowPlan | HeartbeatsOnly, ...]
+    detections: tuple[DetectionPlan, ...] = ()
 
     def data(self) -> Data:
         """The result as plain values."""
-        return {"flows": [_flow_data(flow) for flow in self.flows]}
+        return {
+            "flows": [_flow_data(flow) for flow in self.flows],
+            "conflicts": [
+                {"name": plan.name, "topics": list(plan.topics), "create": [_topic_data(new) for new in plan.create]}
+                for plan in self.detections
+            ],
+        }
 
     def view(self) -> RenderableType:
-        """One table for each flow."""
+        """One table for each flow, and for detection on each cluster."""
         from rich.console import Group
 
-        return Group(*(_flow_view(flow) for flow in self.flows))
+        return Group(*map(_flow_view, self.flows), *map(_detection_view, self.detections))
 
 
 def _flow_data(flow: FlowPlan | HeartbeatsOnly) -> Data:
@@ -158,28 +190,44 @@ def _acl_data(acl: Acl) -> Data:
 
 
 def _flow_view(flow: FlowPlan | HeartbeatsOnly) -> RenderableType:
-    from rich.table import Table
     from rich.text import Text
 
     if isinstance(flow, HeartbeatsOnly):
         return Text(f"{flow.flow}: heartbeats only")
     topics = flow.topics
     title = f"{flow.flow}: {len(topics.mirrored)} partitions of {len(topics.names)} topics"
+    rows = (*_topic_rows(flow), *_setting_rows(flow.settings), *_acl_rows(flow.acls), *_mirror_rows(topics))
+    return _table(title, rows)
+
+
+def _detection_view(plan: DetectionPlan) -> RenderableType:
+    looked_at = (("look for conflicts", topic, "") for topic in plan.topics)
+    return _table(f"{plan.name}: {len(plan.topics)} topics", (*map(_creation_row, plan.create), *looked_at))
+
+
+def _table(title: str, rows: Iterable[Row]) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in ("action", "topic", "details"):
         table.add_column(column, overflow="fold")
-    for row in (*_topic_rows(flow), *_setting_rows(flow.settings), *_acl_rows(flow.acls), *_mirror_rows(topics)):
+    for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
+
+
+def _creation_row(topic: NewTopic) -> Row:
+    settings = "".join(f", {name}={value}" for name, value in topic.settings.items())
+    sizes = f"{topic.partitions} partitions, replication factor {topic.replication_factor}"
+    return "create", topic.name, sizes + settings
 
 
 def _topic_rows(flow: FlowPlan) -> Iterator[Row]:
     for problem in flow.topics.problems:
         yield "PROBLEM", ", ".join(problem.topics), problem.message
     for topic in (*flow.book_keeping, *flow.topics.create):
-        settings = "".join(f", {name}={value}" for name, value in topic.settings.items())
-        sizes = f"{topic.partitions} partitions, replication factor {topic.replication_factor}"
-        yield "create", topic.name, sizes + settings
+        yield _creation_row(topic)
     for growth in flow.topics.grow:
         yield "add partitions", growth.topic, f"{growth.partitions} -> {growth.new_total}"
 

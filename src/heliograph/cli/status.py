@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -60,14 +59,9 @@ def _read(file: Path, wanted: str | None) -> Sequence[FlowStatus]:
 
 
 def _show(read: Callable[[], output.Result], watch: bool, output_format: Format) -> None:
-    while True:
-        result = read()
-        if watch and output_format is Format.TABLE:
-            output.console().clear()
-        output.show(result, output_format)
-        if not watch:
-            return
-        time.sleep(_WATCH_SECONDS)
+    if watch:
+        output.show_again(read, output_format, _WATCH_SECONDS)
+    output.show(read(), output_format)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from heliograph.cli import output
 from heliograph.cli.config import FileArgument
 from heliograph.cli.flows import FlowOption, chosen_flows
 from heliograph.cli.output import Data, Format, FormatOption, message_console, show
+from heliograph.cli.since import seconds_of
 from heliograph.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _DIFFERENT = 4
 _SPARK_FROM_BYTES = 2 * 1024**3  # less is done by one process before Spark has warmed up
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SHOWN_NOTES = 20
 
 TopicsOption = Annotated[
@@ -98,15 +98,8 @@ def _scope(topics: str | None, since: str | None, from_offsets: Sequence[str], d
             re.compile(topics)
         except re.error as error:
             raise typer.BadParameter(f"--topics {topics} is no regular expression: {error}") from error
-    since_ms = None if since is None else int((time.time() - _seconds(since)) * 1000)
+    since_ms = None if since is None else int((time.time() - seconds_of(since)) * 1000)
     return Scope(topics, since_ms, dict(_place(text) for text in from_offsets), deep)
-
-
-def _seconds(text: str) -> int:
-    found = re.fullmatch(r"(\d+)([smhd])", text)
-    if found is None:
-        raise typer.BadParameter(f"{text} is no time such as 30m, 1h or 2d")
-    return int(found[1]) * _UNITS[found[2]]
 
 
 def _place(text: str) -> tuple[TopicPartition, int]:

@@ -30,9 +30,9 @@ class Place(Enum):
 
 
 _SCOPES: Final = {
-    Place.TOP: (Scope.DRIVER, Scope.REST, *FLOW_SCOPES, Scope.WORKER, Scope.CLIENT),
-    Place.CLUSTER: (Scope.CLIENT, Scope.WORKER),
-    Place.FLOW: (*FLOW_SCOPES, Scope.WORKER),
+    Place.TOP: (Scope.DRIVER, Scope.REST, *FLOW_SCOPES, Scope.CONFLICTS, Scope.WORKER, Scope.CLIENT),
+    Place.CLUSTER: (Scope.CLIENT, Scope.WORKER, Scope.CONFLICTS),
+    Place.FLOW: (*FLOW_SCOPES, Scope.CONFLICTS, Scope.WORKER),
 }
 
 

@@ -31,6 +31,7 @@ def explain(config: MirrorConfig) -> tuple[Group, ...]:
     for cluster in config.clusters.values():
         groups.extend(_cluster_groups(f"cluster {cluster.alias}", cluster))
     groups.extend(Group(_flow_title(flow), _shown(flow.settings.values())) for flow in config.flows)
+    groups.extend(Group(item.name, _shown(item.settings.values())) for item in config.conflicts)
     return tuple(groups)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from heliograph.config import options
@@ -19,6 +19,7 @@ from heliograph.config.setting import (
 )
 from heliograph.config.transform_reading import TransformReader
 from heliograph.policy import plugins
+from heliograph.policy.same_names import SameNames, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,6 +47,7 @@ class FlowConfig:
     group_filter: GroupFilter
     config_property_filter: ConfigPropertyFilter
     transforms: ChainSpec
+    same_names: SameNames = field(default_factory=SameNames, repr=False)  # of the whole file
 
     @property
     def name(self) -> str:
@@ -61,6 +63,21 @@ class FlowConfig:
     def heartbeats_only(self) -> bool:
         """Whether the flow exists only to write heartbeats to its target."""
         return not self.enabled
+
+    @property
+    def way(self) -> Way:
+        """From where to where."""
+        return Way(self.source.alias, self.target.alias)
+
+    @property
+    def keeps_names(self) -> bool:
+        """Whether topics have the same name on both sides."""
+        return self.replication_policy.format_remote_topic(self.source.alias, "any") == "any"
+
+    @property
+    def provenance_header(self) -> str:
+        """The header that names the cluster which records of other tools came from; empty if none counts."""
+        return str(self.get("provenance.header") or "") if self.keeps_names else ""
 
     @property
     def sql(self) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heliograph.config import options, properties
+from heliograph.config.conflict_reading import ConflictReader
 from heliograph.config.hook_reading import HookReader
 from heliograph.config.option import Scope
 from heliograph.config.overrides import revised
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from heliograph.config.cluster import ClusterConfig
+    from heliograph.config.conflict_config import ConflictConfig
     from heliograph.config.flow import FlowConfig
     from heliograph.config.hook import Hook
     from heliograph.config.option import Value
@@ -45,6 +47,7 @@ class MirrorConfig:
     problems: tuple[Problem, ...]
     others: tuple[FlowConfig, ...] = ()  # flows back from the targets that were chosen: other processes run them
     hooks: Sequence[Hook] = ()
+    conflicts: tuple[ConflictConfig, ...] = ()
     _origin: _Origin | None = field(default=None, repr=False)
 
     def with_changes(self, changes: Mapping[str, Changes]) -> MirrorConfig:
@@ -101,6 +104,10 @@ def _read(origin: _Origin) -> MirrorConfig:
     hook_reader = HookReader(settings, file.file, tuple(reading.clusters), reading.secrets)
     hooks = hook_reader.read()
     found.extend(hook_reader.problems)
+    conflict_reader = ConflictReader(reading.source, tuple(reading.clusters))
+    flows = tuple(map(conflict_reader.without_own_topics, reading.flows))
+    conflicts = conflict_reader.read(reading.clusters.values(), flows)
+    found.extend(conflict_reader.problems)
     problems = _in_order(_without(reading.secrets, problem) for problem in found)
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ConfigError([problem for problem in problems if problem.severity is not Severity.NOTE])
@@ -108,12 +115,13 @@ def _read(origin: _Origin) -> MirrorConfig:
     return MirrorConfig(
         file.file,
         reading.clusters,
-        tuple(reading.flows),
+        flows,
         settings,
         spark,
         problems,
         tuple(reading.others),
         hooks,
+        conflicts,
         origin,
     )
 

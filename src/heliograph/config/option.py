@@ -35,6 +35,7 @@ class Scope(Enum):
     CHECKPOINT = "checkpoint"
     HEARTBEAT = "heartbeat"
     OWN = "own"
+    CONFLICTS = "conflicts"
     WORKER = "worker"
     REST = "rest"
     CLIENT = "client"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Final
 
@@ -13,10 +14,12 @@ from heliograph.config.flow import FlowConfig, read_flow
 from heliograph.config.inspection import Inspector
 from heliograph.config.problem import Problem, Severity
 from heliograph.config.providers import Provider, ProviderError, build_providers, references, resolve
+from heliograph.config.same_names_check import check_same_names
 from heliograph.config.secret import Secret
 from heliograph.config.security import StoreOpener
 from heliograph.config.setting import ResolvedFile
 from heliograph.config.value import split_list, trim
+from heliograph.policy.same_names import SameNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -122,6 +125,7 @@ class Reading:
         for target, source in pairs:
             if (source, target) not in pairs and self._is_enabled(source, target):
                 list(self._read_flow(source, target, self.others))  # whoever runs it is told of its problems
+        yield from self._settle_same_names(aliases)
         if not pairs:
             yield self._problem(
                 Severity.ERROR,
@@ -134,6 +138,20 @@ class Reading:
                 "no flow is enabled, so that only heartbeats are written",
                 f"write {aliases[0]}->{aliases[-1]}.enabled = true",
             )
+
+    def _settle_same_names(self, aliases: Sequence[str]) -> Iterator[Problem]:
+        """Tell every flow which others of the file keep topic names, whichever process runs them."""
+        read = {flow.name: flow for flow in (*self.flows, *self.others)}
+        elsewhere: list[FlowConfig] = []
+        for source, target in permutations(aliases, 2):
+            if f"{source}->{target}" not in read and self._is_enabled(source, target):
+                list(self._read_flow(source, target, elsewhere))
+        every = [*read.values(), *elsewhere]
+        keeping = ((flow.way, flow.topic_filter) for flow in every if flow.enabled and flow.keeps_names)
+        same_names = SameNames(tuple(keeping))
+        self.flows = [replace(flow, same_names=same_names) for flow in self.flows]
+        self.others = [replace(flow, same_names=same_names) for flow in self.others]
+        yield from check_same_names(every, self._file.file)
 
     def _is_wanted(self, source: str, target: str) -> bool:
         if self._targets and target not in self._targets:

@@ -34,6 +34,11 @@ _TITLES: Final = {
         "Flows: what only Heliograph has",
         "For all flows without a prefix, for one flow behind `A->B.`. MirrorMaker 2 ignores these keys.",
     ),
+    Scope.CONFLICTS: (
+        "Conflicts",
+        "For all clusters without a prefix, for detection on one cluster behind `B.`, or behind `A->B.` for what a "
+        "flow brings there.",
+    ),
     Scope.WORKER: (
         "Workers",
         "Behind the alias of the target, `B.`. Without a prefix MirrorMaker 2 reads only some of them; "

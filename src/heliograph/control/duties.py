@@ -23,7 +23,6 @@ from heliograph.sync.heartbeats import Heartbeats
 from heliograph.sync.offset_sync_writer import OffsetSyncWriter
 from heliograph.sync.progress_group import ProgressGroup
 from heliograph.sync.topic_settings import TopicSettingsSync
-from heliograph.sync.topics import keeps_names
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +83,7 @@ def _settings(config: MirrorConfig, flow: FlowConfig) -> Iterator[Chore]:
 
 def _is_settled_by(opposite: FlowConfig, flow: FlowConfig) -> bool:
     """Whether the settings of the same topics go both ways: two could be swapped for ever, so only one way may be."""
-    return keeps_names(flow) and keeps_names(opposite) and _interval(opposite, "sync.topic.configs") > 0
+    return flow.keeps_names and opposite.keeps_names and _interval(opposite, "sync.topic.configs") > 0
 
 
 def _rights(flow: FlowConfig) -> Iterator[Chore]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from heliograph.config.flow import FlowConfig
 from heliograph.engine.settings import NEVER, FlowSettings, LaneSettings
 from heliograph.engine.start import NOWHERE
@@ -9,7 +11,7 @@ from heliograph.engine.transforming import TransformSettings
 from heliograph.kafka.access import access_for
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.sync.topics import dead_letters_topic, ledger_topic, offsets_topic, opposite_ledger
+from heliograph.sync.topics import dead_letters_topic, ledger_topic, left_out, offsets_topic
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers in a batch's attributes
 _SHOWN = {"full": True, "none": False, "auto": None}
@@ -24,7 +26,7 @@ def flow_settings(flow: FlowConfig) -> FlowSettings:
         target=access_for(flow.target, "producer"),
         offsets_topic=offsets_topic(flow),
         ledger_topic=ledger_topic(flow),
-        opposite_ledger=opposite_ledger(flow),
+        left_out=partial(left_out, flow),
         max_lanes=flow.number("tasks.max"),
         refresh_seconds=_refresh_seconds(flow),
         lane=_lane_settings(flow),

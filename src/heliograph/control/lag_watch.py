@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from heliograph.control.ages import first_ages
 from heliograph.control.chores import Chore
 from heliograph.engine.flow import FlowDriver
+from heliograph.engine.stability import Stability
 from heliograph.kafka import reading
-from heliograph.kafka.fetching import READ_COMMITTED
+from heliograph.kafka.fetching import READ_COMMITTED, READ_UNCOMMITTED
 from heliograph.kafka.network import opened
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import TopicPartition
@@ -36,6 +37,9 @@ class LagWatch:
         self._flow = flow
         self._lags: Mapping[TopicPartition, PartitionLag] = {}
         self._looked_at = time.monotonic()
+        self._looked_at_ms: int | None = None
+        self._stability = Stability()
+        self._readable_ms: Mapping[TopicPartition, int] = {}
         self._waiting: dict[TopicPartition, tuple[int, float]] = {}  # what is next, and since when it has been seen
 
     def chore(self) -> Chore:
@@ -56,16 +60,30 @@ class LagWatch:
         """How old the answer is."""
         return time.monotonic() - self._looked_at
 
+    @property
+    def looked_at_ms(self) -> int | None:
+        """When the source was asked for the answer, by the clock; None if it has not been yet."""
+        return self._looked_at_ms
+
+    def mirrored_until_ms(self, where: TopicPartition) -> int:
+        """All that was written to a partition before this time, in transactions that are open or not, is mirrored."""
+        if self._looked_at_ms is None:
+            return 0
+        lag = self._lags.get(where)
+        waits_ms = int(1000 * lag.seconds) if lag is not None and lag.records else 0
+        return min(self._looked_at_ms - waits_ms, self._readable_ms.get(where, self._looked_at_ms))
+
     def look(self) -> str:
         """Ask the source where its partitions end, and how old the first records are that wait."""
         began, now_ms = time.monotonic(), int(time.time() * 1000)
         partitions = [assignment.source for assignment in self._flow.assignments]
         if not partitions:
             if self._flow.in_charge.is_set():  # else it is not known yet what will be mirrored
-                self._looked_at = began
+                self._looked_at, self._looked_at_ms = began, now_ms
             return "nothing is mirrored"
         done = self._flow.mirrored_offsets()
         with opened(self._flow.settings.source, {where.topic for where in partitions}) as (loop, network):
+            hidden_ends = reading.list_many(network, dict.fromkeys(partitions, LATEST), READ_UNCOMMITTED)
             ends = reading.list_many(network, dict.fromkeys(partitions, LATEST), READ_COMMITTED)
             suspects = [where for where in partitions if done.get(where, -1) + 1 < ends[where]]
             firsts = reading.list_many(network, dict.fromkeys(suspects, EARLIEST), READ_COMMITTED)
@@ -80,7 +98,8 @@ class LagWatch:
             else PartitionLag(done.get(where, -1), ends[where], 0, 0.0)
             for where in partitions
         }
-        self._looked_at = began
+        self._readable_ms = self._stability.times(now_ms, hidden_ends, ends)
+        self._looked_at, self._looked_at_ms = began, now_ms
         return f"{len(behind)} of {len(partitions)} partitions behind"
 
     def _at_least_as_seen(

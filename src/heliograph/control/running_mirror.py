@@ -13,6 +13,7 @@ from heliograph.config.mirror_config import MirrorConfig
 from heliograph.config.overrides import Changes, refusal
 from heliograph.config.problem import Problem, Severity
 from heliograph.control.connector import Connector, RunState
+from heliograph.control.running_conflicts import RunningConflicts
 from heliograph.control.running_flow import RunningFlow
 from heliograph.control.stored_state import StateStore
 from heliograph.engine.flow import FlowDriver
@@ -34,6 +35,7 @@ class RunningMirror:
         self.config = config
         self.started_at_ms = int(time.time() * 1000)
         self.flows = {flow.name: RunningFlow(config, flow) for flow in config.flows}
+        self.conflicts = {item.cluster.alias: RunningConflicts(item, self.flows.values) for item in config.conflicts}
         self._mirror: Mirror | None = None
         self._changes: dict[str, Changes] = {}
         self._adopted: set[str] = set()
@@ -56,7 +58,8 @@ class RunningMirror:
     def start(self) -> None:
         """Start Spark and all flows; a file whose flows are all off needs no Spark."""
         if drivers := self.drivers():
-            self._mirror = Mirror(drivers, self.config.spark)
+            detectors = [conflicts.driver for conflicts in self.conflicts.values()]
+            self._mirror = Mirror([*drivers, *detectors], self.config.spark)
             for flow in self.flows.values():
                 flow.has_ended = partial(self._has_ended, flow)
             self._mirror.start()
@@ -146,6 +149,9 @@ class RunningMirror:
         self.config = config
         self._changes[flow.name] = changes
         flow.renew(config)
+        for other in self.flows.values():  # what they leave out depends on what this one takes
+            if other is not flow and other.config.keeps_names and flow.config.keeps_names:
+                other.renew(config)
 
     def _check_slots(self, flow: RunningFlow, config: MirrorConfig) -> None:
         wanted = sum(item.number("tasks.max") for item in config.flows if item.enabled)

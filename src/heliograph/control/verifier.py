@@ -17,7 +17,7 @@ from heliograph.config.flow import FlowConfig
 from heliograph.control.meter import VerifiedMeter
 from heliograph.due import Due
 from heliograph.engine.flow import FlowDriver
-from heliograph.engine.provenance import Provenance
+from heliograph.engine.provenance import Provenance, TopicProvenance
 from heliograph.errors import ClusterError
 from heliograph.kafka import ledger
 from heliograph.kafka.access import access_for
@@ -31,7 +31,7 @@ from heliograph.recovery.verification.difference import Difference
 from heliograph.recovery.verification.plan import Scope, compacted_topics, plan_verification, source_view
 from heliograph.recovery.verification.segments import Pair, Segment
 from heliograph.recovery.verification.verification import verify_slices
-from heliograph.sync.topics import keeps_names, opposite_ledger
+from heliograph.sync.topics import left_out
 
 log = logging.getLogger(__name__)
 
@@ -264,20 +264,22 @@ class _LiveRules:
 
     def __init__(self, flow: FlowConfig) -> None:
         self._flow = flow
-        self._has_same_names = keeps_names(flow)
+        self._has_same_names = flow.keeps_names
         self.ours: set[int] = set()  # producer ids of this flow's lanes
         self._loop: Loop | None = None
         self._provenance: Provenance | None = None
+        self._rules: dict[str, TopicProvenance] = {}
 
-    def counts_on_source(self, producer_id: int) -> bool:
+    def counts_on_source(self, topic: str, producer_id: int) -> bool:
         """Whether a batch of the source should be on the target."""
         if not self._has_same_names:
             return True
         if self._provenance is None:
             self._loop = Loop()
-            network = Network(self._loop, access_for(self._flow.source, "consumer"))
-            self._provenance = Provenance(self._loop, network, opposite_ledger(self._flow))
-        return not self._provenance.is_mirrored(producer_id)
+            self._provenance = Provenance(self._loop, Network(self._loop, access_for(self._flow.source, "consumer")))
+        if topic not in self._rules:
+            self._rules[topic] = self._provenance.of(left_out(self._flow, topic))
+        return not self._rules[topic].is_mirrored(producer_id)
 
     def counts_on_target(self, producer_id: int) -> bool:
         """Whether a batch of the target came from the source."""
@@ -288,3 +290,4 @@ class _LiveRules:
         if self._loop is not None:
             self._loop.close()
         self._loop = self._provenance = None
+        self._rules.clear()

@@ -16,10 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
-from typing import Protocol
+from typing import Any, Protocol
 
 from heliograph.errors import DriverGone
-from heliograph.model import LedgerEntry
 
 _CALLS_AT_ONCE = 1024
 _NOTES = 4096  # those of attempts that died before they took theirs are dropped, the oldest first
@@ -46,8 +45,8 @@ class FlowControl(Protocol):
     def lane_began(self, epoch: int) -> None:
         """A lane of that epoch has started, be it for the second time."""
 
-    def lane_progressed(self, entry: LedgerEntry) -> None:
-        """A lane has committed a transaction."""
+    def lane_progressed(self, report: Any) -> None:
+        """A lane has committed a transaction, and reports what its driver expects of it."""
 
     def lane_troubled(self, trouble: str) -> None:
         """A lane cannot go on for the moment, and tries again."""
@@ -140,10 +139,10 @@ class ControlServer:
         try:
             while True:
                 message = connection.recv()
-                if isinstance(message, LedgerEntry):
-                    flow.lane_progressed(message)
-                else:
+                if isinstance(message, str):
                     flow.lane_troubled(message)
+                else:
+                    flow.lane_progressed(message)
         finally:
             with self._lock:
                 self._lanes[flow_name].discard(connection)
@@ -211,8 +210,8 @@ class LaneLine:
         except (EOFError, OSError) as error:
             raise DriverGone("the driver of this lane has ended") from error
 
-    def report(self, message: LedgerEntry | str) -> None:
-        """Tell the driver about a committed transaction, or about trouble."""
+    def report(self, message: object) -> None:
+        """Tell the driver about a committed transaction, or, with a text, about trouble."""
         try:
             self._connection.send(message)
         except OSError as error:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
+from heliograph.engine.provenance import TopicProvenance
 from heliograph.engine.runs import add_run
 from heliograph.errors import PartitionFailed
 from heliograph.kafka import batches, records
@@ -28,9 +29,9 @@ _JOINED_BYTES = 128 * 1024
 
 @dataclass(frozen=True)
 class CopyRules:
-    """What is not passed on as it is: what a mirror of the other direction wrote, and all that has another codec."""
+    """What is not passed on as it is: what the target has or gets otherwise, and all that has another codec."""
 
-    is_mirrored: Callable[[int], bool] = lambda _: False
+    provenance: TopicProvenance = field(default_factory=TopicProvenance)
     codec: int | None = None
 
 
@@ -200,14 +201,15 @@ class PartitionCopy:
             return
         if not batches.is_intact(batch, header):
             raise self._corrupt(header.base_offset)
-        if self._aborted.hides(batch, header) or not header.record_count or self._rules.is_mirrored(header.producer_id):
+        is_mirrored = self._rules.provenance.is_mirrored
+        if self._aborted.hides(batch, header) or not header.record_count or is_mirrored(header.producer_id):
             self._flush_small(on_done)
             self._skip(header)
         else:
             self._accept_records(header, batch, on_done)
 
     def _accept_records(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
-        if not self._can_pass(header, len(batch)):
+        if not self._can_pass(header, len(batch)) or self._rules.provenance.brings_back(batch):
             self._flush_small(on_done)
             self._rebuild(header, records.decode(2, batch))
         elif header.length < _SMALL_BATCH_BYTES:
@@ -266,14 +268,20 @@ class PartitionCopy:
         return PartitionFailed(self.assignment.source, reason)
 
     def _rebuild(self, header: BatchHeader, decoded: Iterable[Record]) -> None:
-        """Build anew: holes, broker-set times, a start in the middle of a batch, or more than the target takes."""
-        wanted = [record for record in decoded if record.offset >= self.point.offset]
+        """Build anew: holes, broker-set times, a start in the middle of a batch, or more than the target may get."""
+        wanted = self._wanted(decoded)
         self._read_to(header.last_offset + 1, header.leader_epoch)
         if wanted:
             self._send_records(wanted, self._codec(header), self._target)
             self._sent[-1].next_offset = self.point.offset  # past the holes at the end
         else:
             self._skip(header)
+
+    def _wanted(self, decoded: Iterable[Record]) -> list[Record]:
+        """The records that were not read before, and that the target may get."""
+        return self._rules.provenance.without_returning(
+            record for record in decoded if record.offset >= self.point.offset
+        )
 
     def _send_records(self, wanted: list[Record], compression: int, target: TargetPartition) -> None:
         """Encode and queue; in halves as long as a batch is larger than the target allows."""

@@ -351,7 +351,7 @@ class FlowDriver:
             offsets_read_to=dict(books.offsets_read_to),
             ledger_read_to=books.ledger_read_to,
             announced=frozenset(self.totals.producer_ids),
-            opposite_ledger=settings.opposite_ledger,
+            left_out={topic: settings.left_out(topic) for topic in {source.topic for source in sources}},
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
         )
         return LaneTask(epoch, plan, settings.source, settings.target, share, settings.epoch_seconds)

@@ -40,6 +40,7 @@ from heliograph.model import (
     EventKind,
     LanePlan,
     LedgerEntry,
+    LeftOut,
     PartitionProgress,
     Position,
     TopicPartition,
@@ -107,7 +108,6 @@ class LaneSession:
         self._books.check_owner()
         for producer in self._producers:
             self._books.announce(producer)
-        self._provenance = Provenance(self._loop, self._source, plan.opposite_ledger)
         known = self._books.positions()
         for topic, error_code in missing.items():
             self._put_topic_aside(topic, error_code)
@@ -135,7 +135,7 @@ class LaneSession:
             wanted = [item for item in wanted if item.source in known]
             fresh = []
         starts = first_offsets(self._source, fresh, self._settings.start)
-        rules = CopyRules(self._provenance.is_mirrored, self._settings.compression)
+        rules = self._rules({item.source.topic for item in wanted})
         for item in wanted:
             position = known.get(item.source)
             offset = starts[item.source] if position is None else position.offset + 1
@@ -144,12 +144,21 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            arguments = (item, point, target, self._outgoing, target_offset, rules, position is None)
+            arguments = (item, point, target, self._outgoing, target_offset, rules[item.source.topic], position is None)
             self._copies[item.source] = self._copy_of(arguments)
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
             else:
                 self._incoming.read(point)
+
+    def _rules(self, topics: set[str]) -> dict[str, CopyRules]:
+        """What each topic is copied by."""
+        provenance = Provenance(self._loop, self._source)
+        left_out, nothing = self._plan.left_out, LeftOut()
+        return {
+            topic: CopyRules(provenance.of(left_out.get(topic, nothing)), self._settings.compression)
+            for topic in topics
+        }
 
     def _copy_of(self, arguments: _CopyArguments) -> PartitionCopy:
         transformer = self._transforms.transformer(arguments[0]) if self._transforms else None

@@ -18,6 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from heliograph.due import Due
+from heliograph.engine.conflicts.detection_query import detection_rows
+from heliograph.engine.conflicts.driver import DetectionDriver
 from heliograph.engine.control import ControlServer
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
@@ -38,10 +40,13 @@ _STARTS_AT_ONCE = 2
 _SPARE_SLOTS = 16  # for lanes of flows that are given more of them while they run; an idle slot costs nothing
 
 
-class Mirror:
-    """Runs flows until it is stopped, each in a thread and a streaming query of its own."""
+Driver = FlowDriver | DetectionDriver
 
-    def __init__(self, flows: Sequence[FlowDriver], spark_settings: Mapping[str, str]) -> None:
+
+class Mirror:
+    """Runs flows, and detection of conflicts, until stopped: each in a thread and a streaming query of its own."""
+
+    def __init__(self, flows: Sequence[Driver], spark_settings: Mapping[str, str]) -> None:
         self._flows = flows
         self._spark_settings = spark_settings
         self._formats = {flow.name: f"heliograph_{number}" for number, flow in enumerate(flows)}
@@ -78,15 +83,18 @@ class Mirror:
 
     def _needs(self) -> Mapping[str, str]:
         """What Spark needs beside its usual settings."""
-        has_sql = any(isinstance(flow, TableFlowDriver) and flow.rules is not None for flow in self._flows)
-        return computing_settings() if has_sql else {}
+        computes = any(
+            isinstance(flow, DetectionDriver) or (isinstance(flow, TableFlowDriver) and flow.rules is not None)
+            for flow in self._flows
+        )
+        return computing_settings() if computes else {}
 
     @property
     def is_running(self) -> bool:
         """Whether a flow is still at work or will try again."""
         return any(thread.is_alive() for thread in self._threads.values())
 
-    def is_alive(self, flow: FlowDriver) -> bool:
+    def is_alive(self, flow: Driver) -> bool:
         """Whether a flow is still at work or will try again."""
         return self._threads[flow.name].is_alive()
 
@@ -104,7 +112,7 @@ class Mirror:
             self._threads[flow.name] = self._thread(flow)
             self._threads[flow.name].start()
 
-    def _thread(self, flow: FlowDriver) -> threading.Thread:
+    def _thread(self, flow: Driver) -> threading.Thread:
         return threading.Thread(target=self._run, args=(flow,), name=flow.name, daemon=True)
 
     @property
@@ -130,7 +138,7 @@ class Mirror:
             shutil.rmtree(self._folder, ignore_errors=True)
         return drained
 
-    def _run(self, flow: FlowDriver) -> None:
+    def _run(self, flow: Driver) -> None:
         """Keep one flow running: begin again after a failure, ever more patiently, unless it is no longer ours."""
         pause = _FIRST_PAUSE
         try:
@@ -158,7 +166,7 @@ class Mirror:
             flow.failed(repr(error))
             flow.stop()
 
-    def _give_up_if_hopeless(self, flow: FlowDriver, error: Exception) -> None:
+    def _give_up_if_hopeless(self, flow: Driver, error: Exception) -> None:
         if isinstance(error, TakenOver):
             raise error
         if isinstance(error, OSError) or (isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)):
@@ -169,7 +177,7 @@ class Mirror:
         if flow.was_taken_over:
             raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
 
-    def _start_query(self, flow: FlowDriver, spark: SparkSession) -> StreamingQuery:
+    def _start_query(self, flow: Driver, spark: SparkSession) -> StreamingQuery:
         rows = self._rows(flow, spark)
         folder = tempfile.mkdtemp(prefix="epochs-", dir=self._folder)
         # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
@@ -180,19 +188,21 @@ class Mirror:
             self._await_lanes(flow, started)
         return started
 
-    def _rows(self, flow: FlowDriver, spark: SparkSession) -> DataFrame:
+    def _rows(self, flow: Driver, spark: SparkSession) -> DataFrame:
         format_name = self._formats[flow.name]
+        if isinstance(flow, DetectionDriver):
+            return detection_rows(spark, flow, self._control.address, f"{format_name}_records")
         if isinstance(flow, TableFlowDriver) and flow.rules is not None:
             return flow_rows(spark, flow.name, self._control.address, f"{format_name}_rows", flow.rules.sql)
         return spark.readStream.format(format_name).option("flow", flow.name).load()
 
-    def _await_lanes(self, flow: FlowDriver, query: StreamingQuery) -> None:
+    def _await_lanes(self, flow: Driver, query: StreamingQuery) -> None:
         deadline = time.monotonic() + _LONG_ENOUGH
         while query.isActive and flow.is_active and not self._stopping.is_set() and time.monotonic() < deadline:
             if flow.has_lanes.wait(_LOOK_INTERVAL):
                 return
 
-    def _follow(self, flow: FlowDriver, query: StreamingQuery) -> None:
+    def _follow(self, flow: Driver, query: StreamingQuery) -> None:
         refresh, reconsider = Due(flow.settings.refresh_seconds), Due(_RECONSIDER_SECONDS)
         try:
             while query.isActive and not flow.is_drained and not flow.wants_new_query:

@@ -1,44 +1,76 @@
-"""Which batches on the source were put there by a mirror of the opposite direction, told by their producer ids.
+"""Which batches and records on the source a flow does not pass on, because its target has them or gets them otherwise.
 
-Lanes write under producer ids that their ledger names, and announce an id there before the first batch under it. So
-when a batch with an unknown id is met, reading the ledger to its end settles whose it is, once and for all.
+Batches are told by their producer ids. Lanes write under ids that their ledger names, and announce an id there before
+the first batch under it. So when a batch with an unknown id is met, reading the ledger to its end settles whose it is,
+once and for all. Records of other tools are told by a header, if the file names one.
 """
 
 from __future__ import annotations
 
-from heliograph.kafka import ledger, reading
-from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network
-from heliograph.kafka.reading import EARLIEST
+from collections.abc import Iterable
 
-_NO_PRODUCER = -1
+from heliograph.kafka import records
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.ledger_writers import LedgerWriters
+from heliograph.kafka.network import Network
+from heliograph.kafka.records import Record
+from heliograph.model import LeftOut
+
+
+class HeaderRule:
+    """Tells records of other tools by a header that names the cluster which they came from."""
+
+    def __init__(self, name: str, origins: Iterable[str]) -> None:
+        self._name = name
+        self._origins = {origin.encode() for origin in origins}
+
+    def hides(self, record: Record) -> bool:
+        """Whether the record is not passed on."""
+        return any(name == self._name and value in self._origins for name, value in record.headers)
+
+    def hides_some_of(self, batch: memoryview) -> bool:
+        """Whether any record of a format 2 batch is not passed on. Decoded only if the header's name stands in it."""
+        content = records.content(batch)
+        if self._name.encode() not in content or not any(origin in content for origin in self._origins):
+            return False
+        return any(self.hides(record) for record in records.decode(2, batch))
+
+
+class TopicProvenance:
+    """What of one topic is not passed on."""
+
+    def __init__(self, writers: Iterable[LedgerWriters] = (), header: HeaderRule | None = None) -> None:
+        self._writers = tuple(writers)
+        self.header = header
+
+    def is_mirrored(self, producer_id: int) -> bool:
+        """Whether a batch of this producer must not be sent on."""
+        return any(writers.wrote(producer_id) for writers in self._writers)
+
+    def brings_back(self, batch: memoryview) -> bool:
+        """Whether any record of a format 2 batch must not be sent on, though the rest of it may."""
+        return self.header is not None and self.header.hides_some_of(batch)
+
+    def without_returning(self, found: Iterable[Record]) -> list[Record]:
+        """The records that may be sent on."""
+        header = self.header
+        return list(found) if header is None else [record for record in found if not header.hides(record)]
 
 
 class Provenance:
-    """Knows the producer ids of the flow in the opposite direction, from its ledger on our source."""
+    """What of each topic of a source is not passed on; each ledger is read once for all of them."""
 
-    def __init__(self, loop: Loop, source: Network, ledger_topic: str) -> None:
+    def __init__(self, loop: Loop, source: Network) -> None:
         self._loop = loop
         self._source = source
-        self._ledger_topic = ledger_topic
-        self._mirrors: set[int] = set()
-        self._others: set[int] = {_NO_PRODUCER}
-        self._exists = bool(ledger_topic) and not source.look_up([ledger_topic])
-        self._read_to = reading.list_offsets(source, ledger_topic, {0: EARLIEST})[0] if self._exists else 0
+        self._writers: dict[str, LedgerWriters] = {}
 
-    def is_mirrored(self, producer_id: int) -> bool:
-        """Whether a batch of this producer came from the other side, and must not be sent back."""
-        if not self._exists or producer_id in self._others:
-            return False
-        if producer_id not in self._mirrors:
-            self._follow_ledger()
-            if producer_id not in self._mirrors:
-                self._others.add(producer_id)
-        return producer_id in self._mirrors
+    def of(self, left_out: LeftOut) -> TopicProvenance:
+        """For a topic of which this is left out."""
+        header = HeaderRule(left_out.header, left_out.origins) if left_out.header else None
+        return TopicProvenance(map(self._writers_of, sorted(left_out.ledgers)), header)
 
-    def _follow_ledger(self) -> None:
-        for _, record in reading.read_to_end(self._loop, self._source, self._ledger_topic, {0: self._read_to}):
-            self._read_to = record.offset + 1
-            producer_id = ledger.decode_producer_id(record.value or b"{}")
-            if producer_id is not None:
-                self._mirrors.add(producer_id)
+    def _writers_of(self, ledger_topic: str) -> LedgerWriters:
+        if ledger_topic not in self._writers:
+            self._writers[ledger_topic] = LedgerWriters(self._loop, self._source, ledger_topic)
+        return self._writers[ledger_topic]

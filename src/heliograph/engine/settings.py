@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from heliograph.engine.transforming import TransformSettings
 from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST
+from heliograph.model import LeftOut
 
 NEVER = 1e9  # seconds
 _SMALLEST_FETCH = 64 * 1024
@@ -46,7 +48,7 @@ class FlowSettings:
     target: Access
     offsets_topic: str
     ledger_topic: str
-    opposite_ledger: str = ""
+    left_out: Callable[[str], LeftOut] = lambda _: LeftOut()  # of a topic of the source
     max_lanes: int = 1
     refresh_seconds: float = NEVER  # between two looks for new topics and partitions
     epoch_seconds: float = 600.0  # between two epochs nothing flows for a moment, so they are long

@@ -92,7 +92,7 @@ class TransformedCopy(PartitionCopy):
             self._dropped += header.record_count
             self._skip(header)
             return
-        wanted = [record for record in records.decode(2, batch) if record.offset >= self.point.offset]
+        wanted = self._wanted(records.decode(2, batch))
         results = self._transformer.run(wanted)
         if results == wanted:  # the same objects, which takes no time to find out
             self._flush_gathered()

@@ -15,7 +15,7 @@ from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.access import Access
 from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Connection, Loop
-from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
+from heliograph.kafka.fetching import READ_COMMITTED, FetchLimits, FetchPoint, FetchResult, FetchSession
 from heliograph.kafka.network import LEADER_CHANGES, Network, check, opened
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
@@ -114,15 +114,20 @@ def read_batches(
     starts: Mapping[int, int],
     ends: Mapping[int, int],
     patience: float = 60,
+    isolation: int = READ_COMMITTED,
 ) -> Iterator[CommittedBatch]:
-    """All committed batches between the given offsets, not decoded; the first may begin before its start."""
+    """All committed batches between the given offsets, not decoded; the first may begin before its start.
+
+    With the other isolation also those of transactions that are open or were aborted, and nothing is waited for.
+    """
     waiting = {partition: start for partition, start in starts.items() if start < ends[partition]}
     by_leader: dict[int, list[int]] = {}
     for partition in waiting:
         by_leader.setdefault(network.leader(topic, partition).broker_id, []).append(partition)
     for broker_id, members in by_leader.items():
         points = [FetchPoint(topic, network.topic_id(topic), partition, waiting[partition]) for partition in members]
-        yield from _Reader(loop, network, broker_id, points).read({p: ends[p] for p in members}, patience)
+        reader = _Reader(loop, network, broker_id, points, isolation)
+        yield from reader.read({p: ends[p] for p in members}, patience)
 
 
 def fetch_once(loop: Loop, connection: Connection, session: FetchSession) -> FetchResult:
@@ -139,14 +144,14 @@ def fetch_once(loop: Loop, connection: Connection, session: FetchSession) -> Fet
 class _Reader:
     """Reads some partitions from one broker."""
 
-    def __init__(self, loop: Loop, network: Network, broker_id: int, points: list[FetchPoint]) -> None:
+    def __init__(self, loop: Loop, network: Network, broker_id: int, points: list[FetchPoint], isolation: int) -> None:
         self._loop = loop
         self._alias = network.access.alias
         self._connection = network.connection(broker_id)
         version = self._connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         if any(point.topic_id == UUID(int=0) for point in points):
             version = fetching.LOWEST_VERSION
-        self._session = FetchSession(version, FetchLimits(max_wait_ms=100), is_remembered=False)
+        self._session = FetchSession(version, FetchLimits(max_wait_ms=100, isolation=isolation), is_remembered=False)
         self._points = points
         self._aborted = {point.partition: AbortedTransactions() for point in points}
         for point in points:

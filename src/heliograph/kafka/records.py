@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from aiokafka import codec
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from aiokafka.record.legacy_records import LegacyRecordBatch
 
-from heliograph.kafka.batches import NOBODY, ProducerStamp
+from heliograph.kafka.batches import COMPRESSION_MASK, HEADER_SIZE, NOBODY, ProducerStamp, read_header
 
 _UNLIMITED = 1 << 31
+_UNPACKERS = {1: codec.gzip_decode, 2: codec.snappy_decode, 3: codec.lz4_decode, 4: codec.zstd_decode}
 
 
 class Record(NamedTuple):
@@ -29,6 +31,13 @@ def decode(magic: int, batch: memoryview) -> Iterator[Record]:
     for record in opened:
         timestamp = -1 if record.timestamp is None else record.timestamp
         yield Record(record.offset, timestamp, record.key, record.value, record.headers)
+
+
+def content(batch: memoryview) -> bytes:
+    """The records section of a format 2 batch as bytes, decompressed."""
+    section = bytes(batch[HEADER_SIZE:])
+    unpack = _UNPACKERS.get(read_header(batch).attributes & COMPRESSION_MASK)
+    return section if unpack is None else bytes(unpack(section))
 
 
 def is_intact_old(magic: int, batch: memoryview) -> bool:

@@ -16,8 +16,8 @@ from heliograph.sync.rights import (
     Need,
     Resource,
     grant_commands,
+    lack,
     missing_rights,
-    principal,
     source_needs,
     target_needs,
 )
@@ -165,11 +165,7 @@ class _Examination:
         missing = list(missing_rights(needs, granted, admin.cluster_rights()))
         severity = Severity.ERROR if self.flow.enabled else Severity.WARNING  # records flow without heartbeats
         for need in missing:
-            lacking = ", ".join(sorted(operation.name for operation in need.operations))
-            who, where = principal(admin.access), admin.access.alias
-            kind = need.resource.value.removeprefix("--").replace("-", " ")
-            message = f"{who} lacks {lacking} on this {kind}{' prefix' * need.is_prefix} of {where}"
-            self.report(severity, need.name, message)
+            self.report(severity, need.name, lack(need, admin.access))
         self.grants += grant_commands(missing, admin.access)
 
     # -- the target's topics -------------------------------------------------------------------------------

@@ -96,6 +96,13 @@ def missing_rights(needs: Collection[Need], granted: Mapping[str, Operations], c
             yield Need(need.resource, need.name, missing, need.is_prefix)
 
 
+def lack(need: Need, access: Access) -> str:
+    """What to say about a need that is not granted."""
+    lacking = ", ".join(sorted(operation.name for operation in need.operations))
+    kind = need.resource.value.removeprefix("--").replace("-", " ")
+    return f"{principal(access)} lacks {lacking} on this {kind}{' prefix' * need.is_prefix} of {access.alias}"
+
+
 def grant_commands(needs: Collection[Need], access: Access) -> list[str]:
     """Command lines that grant the needs: one for all resources that lack the same operations."""
     alike: dict[tuple[Resource, bool, Operations], list[str]] = {}

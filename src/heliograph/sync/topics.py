@@ -18,7 +18,7 @@ from heliograph.kafka.topics import (
     TopicSetting,
     is_fence,
 )
-from heliograph.model import TopicPartition
+from heliograph.model import LeftOut, TopicPartition
 from heliograph.policy.filters import ConfigPropertyFilter
 from heliograph.policy.selection import is_cycle, should_replicate_topic
 
@@ -223,7 +223,12 @@ def offsets_topic(flow: FlowConfig) -> str:
 
 def ledger_topic(flow: FlowConfig) -> str:
     """The name of the flow's ledger, on its target."""
-    return _internal_name(flow, _LEDGER, flow.source.alias)
+    return ledger_beside(flow, flow.source.alias)
+
+
+def ledger_beside(flow: FlowConfig, alias: str) -> str:
+    """The name that the ledger of a flow from another cluster has, on its target, by the rules of this flow."""
+    return _internal_name(flow, _LEDGER, alias)
 
 
 def dead_letters_topic(flow: FlowConfig) -> str:
@@ -232,14 +237,15 @@ def dead_letters_topic(flow: FlowConfig) -> str:
     return str(name) if name else _internal_name(flow, "mm2-dead-letters", flow.source.alias)
 
 
-def opposite_ledger(flow: FlowConfig) -> str:
-    """The ledger, on the source, of a flow back; empty where topic names tell what came from the target."""
-    return _internal_name(flow, _LEDGER, flow.target.alias) if keeps_names(flow) else ""
-
-
-def keeps_names(flow: FlowConfig) -> bool:
-    """Whether topics have the same name on both sides."""
-    return flow.replication_policy.format_remote_topic(flow.source.alias, "any") == "any"
+def left_out(flow: FlowConfig, topic: str) -> LeftOut:
+    """What of a topic is not passed on; nothing where topic names tell what came from where."""
+    if not flow.keeps_names:
+        return LeftOut()
+    writers = flow.same_names.writers_left_out(topic, flow.way)
+    ledgers = frozenset(ledger_beside(flow, alias) for alias in writers)
+    header = flow.provenance_header
+    origins = flow.same_names.origins_left_out(topic, flow.way) if header else frozenset()
+    return LeftOut(ledgers, header, origins)
 
 
 def _internal_name(flow: FlowConfig, kind: str, alias: str) -> str:

@@ -60,6 +60,7 @@ EXPECTED = {
     "GET /api/v1/flows/{name}/ledger": VIEWER,
     "GET /api/v1/flows/{name}/plan": VIEWER,
     "GET /api/v1/flows/{name}/config": VIEWER,
+    "GET /api/v1/conflicts": VIEWER,  # and what records say, for operators
     "GET /api/v1/operations": VIEWER,
     "GET /api/v1/operations/{id}": VIEWER,
     "POST /api/v1/operations": OPERATOR,  # to look and to compare; what changes clusters takes an admin

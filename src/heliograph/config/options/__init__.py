@@ -9,6 +9,7 @@ from heliograph.config.options import (
     admin,
     checkpoint,
     client,
+    conflicts,
     connector,
     consumer,
     driver,
@@ -32,6 +33,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     *heartbeat.OPTIONS,
     *own.OPTIONS,
     *verify.OPTIONS,
+    *conflicts.OPTIONS,
     *worker.OPTIONS,
     *rest.OPTIONS,
     *security.OPTIONS,
@@ -44,6 +46,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     *driver.FAMILIES,
     *hooks.FAMILIES,
     *connector.FAMILIES,
+    *conflicts.FAMILIES,
     *worker.FAMILIES,
     *rest.FAMILIES,
 )

@@ -42,6 +42,16 @@ OPTIONS: Final = (
         minimum=0,
     ),
     Option(
+        "provenance.header",
+        Kind.STRING,
+        None,
+        "For flows that keep topic names: a record header whose value is the alias of the cluster that a record came "
+        "from, as other tools write it. Records that came from the target, or from a cluster whose records reach the "
+        "target directly, are not passed on. Costs a look into every batch: compressed ones are decompressed for it, "
+        "and those with such records are built anew. Unset: what other tools write is mirrored like any other record.",
+        Scope.OWN,
+    ),
+    Option(
         "start.timestamp.ms",
         Kind.LONG,
         None,

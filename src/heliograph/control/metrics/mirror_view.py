@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from importlib.metadata import version
 
 from heliograph import __version__
 from heliograph.control.connector import Connector, RunState
+from heliograph.control.metrics.conflict_view import ConflictsView, TopicConflicts, conflict_views
 from heliograph.control.metrics.flow_view import ChoreView, ConnectorView, FlowLooker, FlowView
 from heliograph.control.metrics.partition_view import CountView, PartitionView
 from heliograph.control.metrics.slow_facts import Certificate, SlowFacts
@@ -26,6 +28,7 @@ class MirrorView:
     certificates: Sequence[Certificate]
     is_ready: bool
     page_seconds: float  # that making the page before this one took
+    conflicts: Sequence[ConflictsView] = ()
 
     @cached_property
     def mirrored(self) -> list[FlowView]:
@@ -68,6 +71,11 @@ class MirrorView:
         return ((view, kind) for view in self.mirrored for kind in EventKind)
 
     @property
+    def conflict_topics(self) -> Iterator[TopicConflicts]:
+        """The topics of all clusters in which there were conflicts."""
+        return (item for view in self.conflicts for item in view.topics)
+
+    @property
     def task_count(self) -> int:
         """The tasks of all connectors."""
         return sum(item.tasks for item in self.connectors)
@@ -108,7 +116,8 @@ class MirrorLooker:
         flows = [
             looker.look(facts.retention(flow), facts.seconds_since_read(flow), most) for flow, looker in self._flows
         ]
-        return MirrorView(flows, facts.certificates(), self._mirror.is_ready, page_seconds)
+        conflicts = conflict_views(self._mirror.conflicts, most, int(time.time() * 1000))
+        return MirrorView(flows, facts.certificates(), self._mirror.is_ready, page_seconds, conflicts)
 
 
 def heartbeats(view: MirrorView) -> Iterator[ChoreView]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from heliograph.control.connector import RunState
+from heliograph.control.metrics.conflict_view import ConflictsView, TopicConflicts
 from heliograph.control.metrics.flow_view import ChoreView, ConnectorView, FlowView
 from heliograph.control.metrics.metric import Group, Kind, Metric, Value
 from heliograph.control.metrics.mirror_view import MirrorView, versions
@@ -320,6 +321,84 @@ PARTITIONS: Final = Group[PartitionView](
     ),
 )
 
+
+def _conflict(name: str, kind: Kind, text: str, read: Callable[[ConflictsView], Value]) -> Metric[ConflictsView]:
+    return Metric(f"heliograph_{name}", kind, text, read)
+
+
+def _delay(row: ConflictsView) -> Value:
+    return None if row.delay_seconds is None else round(row.delay_seconds, 3)
+
+
+CONFLICTS: Final = Group[ConflictsView](
+    "Conflicts",
+    ("cluster",),
+    lambda view: view.conflicts,
+    lambda row: (row.cluster,),
+    (
+        _conflict(
+            "conflicts_total",
+            Kind.COUNTER,
+            "Conflicts that were settled on a cluster. Absent, as all of these, where none are looked for.",
+            lambda row: row.totals.conflicts,
+        ),
+        _conflict(
+            "conflict_records_total",
+            Kind.COUNTER,
+            "Records that were looked at for conflicts.",
+            lambda row: row.totals.records,
+        ),
+        _conflict(
+            "conflict_late_records_total",
+            Kind.COUNTER,
+            "Records that came when their time had been settled already, so that they took part in no decision.",
+            lambda row: row.totals.late,
+        ),
+        _conflict(
+            "conflict_waiting_records",
+            Kind.GAUGE,
+            "Records that may still meet another of their key.",
+            lambda row: row.totals.waiting,
+        ),
+        _conflict(
+            "conflict_detection_lag_seconds",
+            Kind.GAUGE,
+            "For how long the oldest record may have waited that is not settled yet; 0 if none waits. Never less than "
+            "the window and the allowed lateness while records come; grows while a flow to the cluster is behind or "
+            "paused, up to conflicts.wait.max.ms. Absent until detection has begun.",
+            _delay,
+        ),
+        _conflict(
+            "conflict_detection_in_trouble",
+            Kind.GAUGE,
+            "1 while something holds detection up, else 0.",
+            lambda row: int(bool(row.totals.trouble)),
+        ),
+        _conflict(
+            "conflict_detection_restarts_total",
+            Kind.COUNTER,
+            "How often detection had to begin again after a failure.",
+            lambda row: row.totals.restarts,
+        ),
+    ),
+)
+
+CONFLICT_TOPICS: Final = Group[TopicConflicts](
+    "Conflicts by topic",
+    ("cluster", "topic"),
+    lambda view: view.conflict_topics,
+    lambda row: (row.cluster, row.topic),
+    (
+        Metric(
+            "heliograph_topic_conflicts_total",
+            Kind.COUNTER,
+            "Conflicts that were settled on a cluster in a topic, which has its name where it is written. Absent "
+            "before its first; topics beyond metrics.partitions.max are one series together.",
+            lambda row: row.conflicts,
+        ),
+    ),
+)
+
 CERTIFICATES: Final = Group[Certificate](
     "Certificates",
     ("cluster", "store", "subject"),
@@ -360,4 +439,17 @@ BUILD: Final = Group[MirrorView](
     (Metric("heliograph_build_info", Kind.GAUGE, "Always 1; its labels tell the versions.", lambda _: 1),),
 )
 
-GROUPS: Final = (FLOWS, HEALTH, MIRRORED, EVENTS, CONNECTORS, CHORES, PARTITIONS, CERTIFICATES, PROCESS, BUILD)
+GROUPS: Final = (
+    FLOWS,
+    HEALTH,
+    MIRRORED,
+    EVENTS,
+    CONNECTORS,
+    CHORES,
+    PARTITIONS,
+    CONFLICTS,
+    CONFLICT_TOPICS,
+    CERTIFICATES,
+    PROCESS,
+    BUILD,
+)

@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from heliograph import __version__
 from heliograph.config.rest_access import RestAccess
+from heliograph.control.conflicts.desk import ConflictDesk
 from heliograph.control.metrics.mirror_metrics import MirrorMetrics
 from heliograph.control.operations_desk import OperationsDesk
-from heliograph.control.rest import api, health_routes, metrics_route, operations
+from heliograph.control.rest import api, conflicts, health_routes, metrics_route, operations
 from heliograph.control.rest.audit import AuditLog
 from heliograph.control.rest.connect import router as connect
 from heliograph.control.rest.error_answers import answer, rest_error
@@ -41,6 +42,7 @@ _ROUTERS = (
     metrics_route.router,
     api.router,
     operations.router,
+    conflicts.router,
     pages.router,
     connect.router,
 )
@@ -57,6 +59,7 @@ def create_app(mirror: RunningMirror, access: RestAccess, audit: AuditLog) -> Fa
     app.state.site = Site(mirror, audit)
     app.state.metrics = MirrorMetrics(mirror)
     app.state.operations = OperationsDesk(mirror)
+    app.state.conflicts = ConflictDesk(mirror)
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPException, _told)

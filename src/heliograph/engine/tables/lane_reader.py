@@ -30,7 +30,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED, Fetched, FetchPoint
 from heliograph.kafka.network import Network, check, error_name
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import Assignment, Event, EventKind, Position, TopicPartition
+from heliograph.model import Assignment, Event, EventKind, LeftOut, Position, TopicPartition
 
 _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown topic id, inconsistent topic id
 _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
@@ -60,7 +60,7 @@ class LaneReader:
         """All rows; what was read is handed over when the last one is taken."""
         known = self._current_positions()
         missing = self._source.look_up({item.source.topic for item in self._plan.assignments})
-        self._provenance = Provenance(self._loop, self._source, self._plan.opposite_ledger)
+        self._provenance = Provenance(self._loop, self._source)
         self._begin(self._reachable(missing), known)
         starts = {source: item.start for source, item in self._reads.items()}
         partitions = {topic: len(self._source.partitions(topic)) for topic, _ in self._reads}
@@ -120,7 +120,8 @@ class LaneReader:
         epoch = -1 if position is None else position.leader_epoch
         topic_id = self._source.topic_id(source.topic)
         point = FetchPoint(source.topic, topic_id, source.partition, offset, last_fetched_epoch=epoch)
-        read = self._reads[source] = PartitionRead(item, number, point, end, position is None)
+        provenance = self._provenance.of(self._plan.left_out.get(source.topic, LeftOut()))
+        read = self._reads[source] = PartitionRead(item, number, point, end, position is None, provenance)
         # Where a partition begins must be written down unless every later attempt would find the same place.
         read.is_news = position is None and (offset > 0 or self._settings.start != EARLIEST)
         if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
@@ -180,7 +181,7 @@ class LaneReader:
                 self._troubled(read, fetched)
                 continue
             try:
-                read.accept(fetched, gathered, self._provenance)
+                read.accept(fetched, gathered)
             except PartitionFailed as failure:
                 self._stop(read, failure.reason)
             broker.session.moved(fetched.point)

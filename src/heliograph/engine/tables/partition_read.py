@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from heliograph.engine.provenance import Provenance
+from heliograph.engine.provenance import TopicProvenance
 from heliograph.engine.tables.columns import CREATE_TIME, LOG_APPEND_TIME, Gathered
 from heliograph.engine.tables.handover import Covered
 from heliograph.errors import PartitionFailed
@@ -24,7 +24,15 @@ _MOST_PASSED_BY = 10_000
 class PartitionRead:
     """Decodes what a partition brings; `number` tells its rows from those of the others."""
 
-    def __init__(self, item: Assignment, number: int, point: FetchPoint, end: int, is_new: bool) -> None:
+    def __init__(
+        self,
+        item: Assignment,
+        number: int,
+        point: FetchPoint,
+        end: int,
+        is_new: bool,
+        provenance: TopicProvenance | None = None,
+    ) -> None:
         self.source = item.source
         self._shown_as = item.target  # the query knows topics by their names on the target, as all transforms do
         self.point = point
@@ -34,6 +42,7 @@ class PartitionRead:
         self.is_news = False  # whether its place must be written down also if nothing was read
         self._number = number
         self._is_new = is_new
+        self._provenance = provenance or TopicProvenance()
         self._aborted = AbortedTransactions()
         self._records = 0
         self._passes_by = _HEARTBEATS.fullmatch(item.source.topic) is not None
@@ -50,12 +59,12 @@ class PartitionRead:
         self.point.last_fetched_epoch = -1
         self.is_news = True
 
-    def accept(self, fetched: Fetched, into: Gathered, provenance: Provenance) -> None:
+    def accept(self, fetched: Fetched, into: Gathered) -> None:
         """Decode a fetched piece of log; raises PartitionFailed at a batch that is corrupt, with all before it done."""
         self._aborted.announce(fetched.aborted)
         for magic, batch in batches.split(fetched.records):
             if magic >= 2:
-                self._accept_batch(batch, into, provenance)
+                self._accept_batch(batch, into)
             else:
                 self._accept_old(magic, batch, into)
 
@@ -67,16 +76,17 @@ class PartitionRead:
             self._is_new, self.is_news,
         )  # fmt: skip
 
-    def _accept_batch(self, batch: memoryview, into: Gathered, provenance: Provenance) -> None:
+    def _accept_batch(self, batch: memoryview, into: Gathered) -> None:
         header = batches.read_header(batch)
         if header.last_offset < self.point.offset:
             return
         if not batches.is_intact(batch, header):
             raise self._corrupt(header.base_offset)
-        hidden = self._aborted.hides(batch, header) or provenance.is_mirrored(header.producer_id)
+        hidden = self._aborted.hides(batch, header) or self._provenance.is_mirrored(header.producer_id)
         if header.record_count and not hidden:
             time_type = LOG_APPEND_TIME if header.attributes & batches.LOG_APPEND_TIME else CREATE_TIME
-            self._take(records.decode(2, batch), time_type, header.attributes, into)
+            found = self._provenance.without_returning(records.decode(2, batch))
+            self._take(found, time_type, header.attributes, into)
         self.point.offset = header.last_offset + 1
         self.point.last_fetched_epoch = header.leader_epoch
 

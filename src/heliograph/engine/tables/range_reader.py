@@ -11,24 +11,32 @@ from heliograph.engine.tables.ranges import OffsetRange
 from heliograph.errors import DataError
 from heliograph.kafka import batches, reading, records
 from heliograph.kafka.access import Access
-from heliograph.kafka.network import opened
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.network import Network, opened
 
 _PATIENCE = 24 * 3600.0  # for the whole range, which ends before the first open transaction
 
 
 def read_range(access: Access, chosen: OffsetRange) -> Iterator[pa.RecordBatch]:
     """The records of a range as rows."""
-    (topic, number), first, end = chosen
+    where, first, end = chosen
     gathered = Gathered()
-    with opened(access, [topic]) as (loop, network):
-        for piece in reading.read_batches(loop, network, topic, {number: first}, {number: end}, _PATIENCE):
-            if piece.magic >= 2 and not batches.is_intact(piece.data, piece.header):
-                raise DataError(f"{chosen.where}: the batch at offset {piece.header.base_offset} fails its checksum")
+    with opened(access, [where.topic]) as (loop, network):
+        for piece in intact_batches(loop, network, chosen):
             is_append_time = piece.magic >= 2 and piece.header.attributes & batches.LOG_APPEND_TIME
             wanted = [record for record in records.decode(piece.magic, piece.data) if first <= record.offset < end]
             time_type = LOG_APPEND_TIME if is_append_time else CREATE_TIME
-            gathered.add(chosen.where, 0, time_type, wanted)
+            gathered.add(where, 0, time_type, wanted)
             if gathered.is_full:
                 yield gathered.take()
     if gathered:
         yield gathered.take()
+
+
+def intact_batches(loop: Loop, network: Network, chosen: OffsetRange) -> Iterator[reading.CommittedBatch]:
+    """The committed batches of a range, each as its producer made it; the first may begin before the range."""
+    (topic, number), first, end = chosen
+    for batch in reading.read_batches(loop, network, topic, {number: first}, {number: end}, _PATIENCE):
+        if batch.magic >= 2 and not batches.is_intact(batch.data, batch.header):
+            raise DataError(f"{chosen.where}: the batch at offset {batch.header.base_offset} fails its checksum")
+        yield batch

@@ -27,7 +27,7 @@ from heliograph.recovery.books import is_carried, read_books
 from heliograph.recovery.journal import Journal
 from heliograph.recovery.steps.step import Outlook, Step, Tell
 from heliograph.recovery.wording import counted
-from heliograph.sync.topics import create_topics, mirrored_names, opposite_ledger
+from heliograph.sync.topics import create_topics, left_out, mirrored_names
 
 _ORIGIN = ("heliograph.topic", "heliograph.partition", "heliograph.offset")
 _RECORDS_A_BATCH = 500
@@ -102,8 +102,9 @@ def read_tail_records(flow: FlowConfig) -> Iterator[TailRecord]:
     with opened(access, carried) as (loop, network):
         firsts = reading.list_many(network, dict.fromkeys(partitions, EARLIEST))
         ends = reading.list_many(network, dict.fromkeys(partitions, LATEST), READ_COMMITTED)
-        provenance = Provenance(loop, network, opposite_ledger(flow))
+        provenance = Provenance(loop, network)
         for where in partitions:
+            rule = provenance.of(left_out(flow, where.topic))
             start = max(firsts[where], positions.get(where, Position(-1)).offset + 1)
             if start >= ends[where]:
                 continue
@@ -111,8 +112,8 @@ def read_tail_records(flow: FlowConfig) -> Iterator[TailRecord]:
                 loop, network, where.topic, {where.partition: start}, {where.partition: ends[where]}
             )
             for batch in batches:
-                if not provenance.is_mirrored(batch.header.producer_id):
-                    for record in records.decode(batch.magic, batch.data):
+                if not rule.is_mirrored(batch.header.producer_id):
+                    for record in rule.without_returning(records.decode(batch.magic, batch.data)):
                         if start <= record.offset < ends[where]:
                             yield TailRecord(where, record)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from heliograph.engine.transforming import Transformer
@@ -22,7 +23,7 @@ from heliograph.recovery.verification.difference import Difference
 from heliograph.recovery.verification.log_reader import LogReader
 from heliograph.recovery.verification.pairing import Pairing, Stretch, compare_stretches
 from heliograph.recovery.verification.segments import Segment
-from heliograph.recovery.verification.source_view import SourceView, transformed
+from heliograph.recovery.verification.source_view import SourceView, transformed, without_returning
 
 _OUT_OF_RANGE = 1
 _ATTEMPTS_SECONDS = 30.0
@@ -46,7 +47,7 @@ class Counting(Protocol):
     def opens_all(self) -> bool:
         """Whether every batch is decoded, also where bytes are the same."""
 
-    def counts_on_source(self, producer_id: int) -> bool:
+    def counts_on_source(self, topic: str, producer_id: int) -> bool:
         """Whether a batch of the source should be on the target."""
 
     def counts_on_target(self, producer_id: int) -> bool:
@@ -61,13 +62,13 @@ class Rules:
     others than this flow have written to the target.
     """
 
-    not_from_source: frozenset[int] = frozenset()  # producer ids
+    not_from_source: Mapping[str, frozenset[int]] = field(default_factory=dict)  # producer ids by topic of the source
     only_on_target: frozenset[int] | None = None
     opens_all: bool = False
 
-    def counts_on_source(self, producer_id: int) -> bool:
+    def counts_on_source(self, topic: str, producer_id: int) -> bool:
         """Whether a batch of the source should be on the target."""
-        return producer_id not in self.not_from_source
+        return producer_id not in self.not_from_source.get(topic, ())
 
     def counts_on_target(self, producer_id: int) -> bool:
         """Whether a batch of the target came from the source."""
@@ -145,9 +146,12 @@ class Sides:
         )
 
     def _source_stretch(self, part: Slice, first: int, end: int) -> Stretch:
-        reader = LogReader(self._loop, self._source, part.source, first, end, self._rules.counts_on_source)
-        transformer = self._transformer(part)
-        log = reader.batches() if transformer is None else transformed(reader.batches(), transformer)
+        counts = partial(self._rules.counts_on_source, part.source.topic)
+        log = LogReader(self._loop, self._source, part.source, first, end, counts).batches()
+        if self._view and (header := self._view.header_rule(part.source.topic)):
+            log = without_returning(log, header)
+        if transformer := self._transformer(part):
+            log = transformed(log, transformer)
         return Stretch(part.source, log, first, end)
 
     def _transformer(self, part: Slice) -> Transformer | None:

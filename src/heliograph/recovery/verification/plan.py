@@ -20,11 +20,11 @@ from heliograph.kafka.network import Network, opened
 from heliograph.kafka.newest_positions import newest_positions
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import Event, LedgerEntry, Position, TopicPartition
+from heliograph.model import Event, LedgerEntry, LeftOut, Position, TopicPartition
 from heliograph.recovery.verification.comparison import Rules, Slice
 from heliograph.recovery.verification.segments import Bounds, Coverage, PartitionHistory
 from heliograph.recovery.verification.source_view import SourceView
-from heliograph.sync.topics import keeps_names, ledger_topic, offsets_topic, opposite_ledger, read_plan
+from heliograph.sync.topics import ledger_topic, left_out, offsets_topic, read_plan
 
 SLICE_BYTES = 48 * 1024 * 1024
 _WHOLE = 1 << 62
@@ -132,7 +132,8 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
     _check_offsets(scope, pairs)
     books = _read_books(flow, target, pairs)
     with opened(source, {where.topic for where in pairs}) as (loop, network):
-        mirrored_back, since_ms = _mirrored_back(loop, network, flow, scope.since_ms)
+        passed_by = {topic: left_out(flow, topic) for topic in topic_ids}
+        mirrored_back, since_ms = _mirrored_back(loop, network, passed_by, scope.since_ms)
         source_bounds = _bounds(network, pairs)
         starts = _starts(network, pairs, scope, since_ms)
     with opened(target, {where.topic for where in pairs.values()}) as (_, network):
@@ -144,20 +145,22 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
         bounds = source_bounds[where], target_bounds[home]
         coverage = _coverage(books, where, home, topic_ids[where.topic], bounds, starts.get(where, 0), size)
         planned.append(PlannedPartition(where, home, coverage, by_key))
-    ours = frozenset(books.producer_ids) if keeps_names(flow) else None
-    left_out = [f"{where}: {flow.target.alias} has no partition for it yet" for where in missing]
-    left_out += [_SQL] if flow.sql else []
-    left_out += [f"{topic}: meets other topics in {topics.names[topic]}" for topic in sorted(shared)]
+    ours = frozenset(books.producer_ids) if flow.keeps_names else None
+    not_compared = [f"{where}: {flow.target.alias} has no partition for it yet" for where in missing]
+    not_compared += [_SQL] if flow.sql else []
+    not_compared += [f"{topic}: meets other topics in {topics.names[topic]}" for topic in sorted(shared)]
     if since_ms != scope.since_ms and since_ms is not None:
         moment = datetime.fromtimestamp(since_ms / 1000, UTC).isoformat(timespec="seconds")
-        left_out.append(f"records before {moment}: it is no longer known which of them came from {flow.target.alias}")
+        not_compared.append(f"records before {moment}: it is no longer known who wrote them to {flow.source.alias}")
     rules = Rules(mirrored_back, ours, scope.opens_all)
-    return VerificationPlan(flow.name, source, target, rules, planned, left_out, source_view(flow))
+    return VerificationPlan(flow.name, source, target, rules, planned, not_compared, source_view(flow))
 
 
 def source_view(flow: FlowConfig) -> SourceView:
     """How records of the source should arrive."""
-    return SourceView(flow.transforms, flow.replication_policy, flow.source.alias)
+    view = SourceView(flow.transforms, flow.replication_policy, flow.source.alias)
+    header = flow.provenance_header
+    return replace(view, header=header, way=flow.way, same_names=flow.same_names) if header else view
 
 
 def _shared(names: Mapping[str, str]) -> set[str]:
@@ -232,12 +235,21 @@ def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartit
 
 
 def _mirrored_back(
-    loop: Loop, network: Network, flow: FlowConfig, since_ms: int | None
-) -> tuple[frozenset[int], int | None]:
-    """The producers on the source that brought records from the target, and since when all of them are known."""
-    topic = opposite_ledger(flow)
-    if not topic or network.look_up([topic]):
-        return frozenset(), since_ms
+    loop: Loop, network: Network, passed_by: Mapping[str, LeftOut], since_ms: int | None
+) -> tuple[dict[str, frozenset[int]], int | None]:
+    """The producers on the source whose records the flow leaves out, by topic, and since when all of them are known."""
+    writers: dict[str, frozenset[int]] = {}
+    for topic in sorted({topic for item in passed_by.values() for topic in item.ledgers}):
+        if not network.look_up([topic]):
+            writers[topic], since_ms = _writers(loop, network, topic, since_ms)
+    return {
+        topic: frozenset().union(*(writers.get(ledger_name, ()) for ledger_name in item.ledgers))
+        for topic, item in passed_by.items()
+    }, since_ms
+
+
+def _writers(loop: Loop, network: Network, topic: str, since_ms: int | None) -> tuple[frozenset[int], int | None]:
+    """The producers that a ledger names, and since when all of them are known."""
     first = reading.list_offsets(network, topic, {0: EARLIEST})[0]
     found: set[int] = set()
     oldest_ms: int | None = None

@@ -8,7 +8,7 @@ const HEIGHT = 170;
 const MARGIN = { left: 58, right: 14, top: 10, bottom: 24 };
 const SHORTEST_SPAN = 120_000;
 const LONGEST_SPAN = 3_600_000;
-const GAP = 16_000; // longer between two points: nothing is known of the time between
+const GAP = 16_000; // unless the plan says otherwise
 
 /** @typedef {{label: string, name: string, value: (point: any) => number}} Series */
 
@@ -20,6 +20,7 @@ const GAP = 16_000; // longer between two points: nothing is known of the time b
  * @property {(highest: number) => number[]} ticks
  * @property {(point: any) => string} [more] what else to say of a moment
  * @property {import("./cursor.js").Cursor} cursor
+ * @property {number} [gap] milliseconds; longer between two points: nothing is known of the time between
  */
 
 export class Chart {
@@ -195,9 +196,10 @@ export class Chart {
   /** Points in a row; where points are missing, nothing is drawn. */
   #stretches() {
     const stretches = [];
+    const { gap = GAP } = this.plan;
     let previous = -Infinity;
     for (const point of this.points.filter(({ at_ms }) => at_ms >= this.fromMs)) {
-      if (point.at_ms - previous > GAP) stretches.push([]);
+      if (point.at_ms - previous > gap) stretches.push([]);
       stretches.at(-1).push(point);
       previous = point.at_ms;
     }

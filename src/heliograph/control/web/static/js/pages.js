@@ -1,6 +1,7 @@
 /** Which page belongs to which address. */
 
 import { ConfigPage } from "./pages/config_page.js";
+import { ConflictsPage } from "./pages/conflicts_page.js";
 import { EventsPage } from "./pages/events_page.js";
 import { FlowPage } from "./pages/flow_page.js";
 import { GroupsPage } from "./pages/groups_page.js";
@@ -15,6 +16,7 @@ import { TopicsPage } from "./pages/topics_page.js";
 const GENERAL = {
   overview: OverviewPage,
   events: EventsPage,
+  conflicts: ConflictsPage,
   operations: OperationsPage,
   operation: OperationPage,
 };

@@ -9,10 +9,17 @@ import { authorization } from "./token.js";
 const LINKS = [
   ["overview", "#/", "Overview"],
   ["operations", "#/operations", "Operations"],
+  ["conflicts", "#/conflicts", "Conflicts"],
   ["events", "#/events", "Events"],
 ];
 
-const SECTIONS = { events: "events", operations: "operations", operation: "operations", login: "" };
+const SECTIONS = {
+  events: "events",
+  conflicts: "conflicts",
+  operations: "operations",
+  operation: "operations",
+  login: "",
+};
 
 export class Shell {
   /** @param {() => void} onLeave */

@@ -1,0 +1,1 @@
+"""Who wins: one file for each rule, and the way to find it by its name."""

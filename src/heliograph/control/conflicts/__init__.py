@@ -1,0 +1,1 @@
+"""Watching conflicts: what the topics of decisions tell, from any machine."""

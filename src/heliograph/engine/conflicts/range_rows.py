@@ -1,0 +1,116 @@
+"""Reads ranges of offsets into rows for buckets: many records in each, so that Spark has few to move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from heliograph.conflicts.bucket import BUCKETS, bucket_of
+from heliograph.conflicts.candidate import Candidate
+from heliograph.conflicts.held_pages import HeldKey
+from heliograph.engine.conflicts.read_task import ReadTask, TopicOrigin
+from heliograph.engine.conflicts.step import HELD, RECORDS, TICK, HeldRow, encode
+from heliograph.engine.conflicts.view_record import held_of
+from heliograph.engine.tables.range_reader import intact_batches
+from heliograph.engine.tables.ranges import OffsetRange
+from heliograph.kafka import records
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.ledger_writers import LedgerWriters
+from heliograph.kafka.network import Network, opened
+from heliograph.transforms.message import Header
+
+_FULL = 20_000  # records that wait for others of their bucket
+
+Row = tuple[int, int, bytes]
+_Item = TypeVar("_Item")
+
+
+class RangeRows:
+    """The rows of one task."""
+
+    def __init__(self, task: ReadTask) -> None:
+        self._task = task
+        self._mirrors: dict[str, LedgerWriters] = {}
+
+    def read(self) -> Iterator[Row]:
+        """All rows, those of the views first."""
+        task = self._task
+        for bucket, tick in task.ticks:
+            yield bucket, TICK, tick
+        topics = {item.where.topic for item in (*task.ranges, *task.view_ranges)}
+        if not topics:
+            return
+        with opened(task.access, topics) as (loop, network):
+            for chosen in task.view_ranges:
+                yield from self._view_rows(loop, network, chosen)
+            gathered = _Gathered[Candidate]()
+            for chosen in task.ranges:
+                for record in self._candidates(loop, network, chosen):
+                    gathered.add(bucket_of(record.original_topic, record.key), record)
+                    if gathered.is_full:
+                        yield from _record_rows(gathered)
+            yield from _record_rows(gathered)
+
+    def _candidates(self, loop: Loop, network: Network, chosen: OffsetRange) -> Iterator[Candidate]:
+        topic, number = chosen.where
+        about = self._task.origins[topic]
+        for batch in intact_batches(loop, network, chosen):
+            origin = self._origin(loop, network, about, batch.header.producer_id if batch.magic >= 2 else -1)
+            for record in records.decode(batch.magic, batch.data):
+                if record.key is not None and chosen.first <= record.offset < chosen.end:
+                    headers = tuple(Header(name, value) for name, value in record.headers)
+                    yield Candidate(
+                        about.told_origin(headers) or origin, about.logical_topic, topic, number, record.offset,
+                        record.timestamp, record.key, record.value, headers,
+                    )  # fmt: skip
+
+    def _origin(self, loop: Loop, network: Network, about: TopicOrigin, producer_id: int) -> str:
+        """Where the records of a batch were written: names tell, or who has brought it."""
+        for alias, ledger in about.ledgers.items():
+            if ledger not in self._mirrors:
+                self._mirrors[ledger] = LedgerWriters(loop, network, ledger)
+            if self._mirrors[ledger].wrote(producer_id):
+                return alias
+        return about.origin
+
+    def _view_rows(self, loop: Loop, network: Network, chosen: OffsetRange) -> Iterator[Row]:
+        gathered = _Gathered[HeldKey]()
+        logical_topic = self._task.views[chosen.where.topic]
+        for batch in intact_batches(loop, network, chosen):
+            for record in records.decode(batch.magic, batch.data):
+                held = held_of(record)
+                if record.key is not None and held is not None:
+                    gathered.add(bucket_of(logical_topic, record.key), HeldKey(logical_topic, record.key, held))
+            if gathered.is_full:
+                yield from _held_rows(batch.header.last_offset, gathered)
+        yield from _held_rows(chosen.end, gathered)
+
+
+def _held_rows(place: int, gathered: _Gathered[HeldKey]) -> Iterator[Row]:
+    for bucket, items in gathered.take():
+        yield bucket, HELD, encode(HeldRow(place, items))
+
+
+def _record_rows(gathered: _Gathered[Candidate]) -> Iterator[Row]:
+    for bucket, items in gathered.take():
+        yield bucket, RECORDS, encode(items)
+
+
+class _Gathered(Generic[_Item]):
+    """What waits to become rows."""
+
+    def __init__(self) -> None:
+        self._by_bucket: list[list[_Item]] = [[] for _ in range(BUCKETS)]
+        self._count = 0
+
+    def add(self, bucket: int, item: _Item) -> None:
+        self._by_bucket[bucket].append(item)
+        self._count += 1
+
+    @property
+    def is_full(self) -> bool:
+        return self._count >= _FULL
+
+    def take(self) -> Iterator[tuple[int, list[_Item]]]:
+        taken, self._by_bucket, self._count = self._by_bucket, [[] for _ in range(BUCKETS)], 0
+        return ((bucket, items) for bucket, items in enumerate(taken) if items)
