@@ -90,8 +90,9 @@ def test_the_page_of_a_flow_shows_its_numbers(visit: Visit, site: LiveSite) -> N
     assert _number(shown["Lanes"]) == flow["lanes"]
     assert re.fullmatch(r"[\d.]+/s", shown["Records"])
     assert float(shown["Records"].removesuffix("/s")) == pytest.approx(flow["records_per_second"], rel=0.3)
-    assert re.fullmatch(r"≤ \d+ s", shown["RPO"])
-    assert re.fullmatch(r"\d+ ms|[\d.]+ s|\d+ m \d+ s", shown["Latency, average"])  # records may wait for their mirror
+    # Heartbeats of earlier tests may have waited long for this mirror: both may be minutes.
+    assert re.fullmatch(r"≤ (\d+ s|\d+ m \d+ s)", shown["RPO"])
+    assert re.fullmatch(r"\d+ ms|[\d.]+ s|\d+ m \d+ s", shown["Latency, average"])
     expect(visit.page.locator(".health .chip")).to_have_text(re.compile("up to date|copying"))
 
 

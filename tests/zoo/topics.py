@@ -31,11 +31,11 @@ def create_topic(
     """A new topic, ready to be used; returns its name."""
     with closing(KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
         admin.create_topics([NewTopic(name, partitions, 1, topic_configs=_ANY_TIME | dict(settings or {}))])
-    _await_leaders(bootstrap_servers, name, partitions)
+    await_leaders(bootstrap_servers, name, partitions)
     return name
 
 
-def _await_leaders(bootstrap_servers: str, name: str, partitions: int) -> None:
+def await_leaders(bootstrap_servers: str, name: str, partitions: int) -> None:
     """Wait until the brokers serve all partitions, which is a moment later than the metadata says."""
     patience = Patience()
     while not _is_served(bootstrap_servers, name, partitions):

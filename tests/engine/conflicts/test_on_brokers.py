@@ -44,7 +44,7 @@ from tests.engine.conflicts.paper_log import PaperLog
 from tests.engine.conflicts.samples import mark, settings
 from tests.waiting import wait_until
 from tests.zoo import raw
-from tests.zoo.topics import create_topic, fresh_name
+from tests.zoo.topics import await_leaders, create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
 
@@ -68,7 +68,8 @@ class Detection:
         with admin_of(self.cluster) as admin:
             missing = topics.keys() - admin.topics(list(topics)).keys()
             admin.create_topics([NewTopic(name, topics[name], 1, DECISION_SETTINGS) for name in missing])
-            admin.wait_for_topics(topics)
+        for name, partitions in topics.items():
+            await_leaders(self.cluster.bootstrap_servers, name, partitions)
         books = DetectionBooks(self.settings)
         return books, books.take_over(owner, [self.view])
 
