@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,20 +18,28 @@ from tests.waiting import wait_until
 class MirrorProcess:
     """A running mirror whose parts can be found and killed."""
 
-    def __init__(self, settings: Path, log: Path, faults: Path | None = None, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        settings: Path,
+        log: Path,
+        faults: Path | None = None,
+        options: Sequence[str] = (),
+        program: Sequence[str] = (sys.executable, "-m", "heliograph"),
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
         self._log = log
         self.folder = log.parent / "temporary"  # where Spark and the mirror leave files while they run
         self.folder.mkdir(exist_ok=True)
-        environment = {**os.environ, "TMPDIR": str(self.folder)}
+        variables = {**environment, "TMPDIR": str(self.folder)}
         if faults is not None:
             faults.mkdir(exist_ok=True)
-            environment["HELIOGRAPH_FAULTS"] = str(faults)
+            variables["HELIOGRAPH_FAULTS"] = str(faults)
         with open(log, "ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "heliograph", "run", str(settings), *options],
+                [*program, "run", str(settings), *options],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env=variables,
             )
 
     @property

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.engine.dealing import deal, is_worth_a_new_deal
+from heliograph.engine.dealing import deal, fair_shares, is_worth_a_new_deal
 from heliograph.model import Assignment, TopicPartition
 
 
@@ -55,3 +55,12 @@ def test_one_busy_partition_cannot_be_shared() -> None:
 
 def test_an_idle_flow_stays_as_it_is() -> None:
     assert not is_worth_a_new_deal([[assignment(0), assignment(1)], []], {})
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 40))
+def test_slots_are_shared_fairly(wishes: list[int], slots: int) -> None:
+    shares = fair_shares(wishes, slots)
+    assert all(1 <= share <= wish for share, wish in zip(shares, wishes, strict=True))
+    assert sum(shares) == min(sum(wishes), max(slots, len(wishes)))
+    for share, wish in zip(shares, wishes, strict=True):
+        assert share == wish or share >= max(shares) - 1, "whoever got less than another wished for no more"

@@ -16,6 +16,7 @@ from heliograph.cli.demo import demo
 from heliograph.cli.drill import drill
 from heliograph.cli.monitor import monitor
 from heliograph.cli.operations import failback, failover, switchover
+from heliograph.cli.package import package
 from heliograph.cli.plan import plan
 from heliograph.cli.run import run
 from heliograph.cli.status import lag, status
@@ -43,6 +44,7 @@ app.command()(failover)
 app.command()(failback)
 app.command()(drill)
 app.command()(token)
+app.command()(package)
 app.add_typer(transform.app)
 app.add_typer(offsets.app)
 app.add_typer(config.app)

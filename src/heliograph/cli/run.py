@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,6 +25,9 @@ def run(
         bool,
         typer.Option("--rest", help="Serve REST, metrics and the web page, at `listeners` or http://127.0.0.1:8083."),
     ] = False,
+    master: Annotated[
+        str, typer.Option("--master", help="Spark to run on: local[*], spark://host:7077, yarn, k8s://…", metavar="URL")
+    ] = "",
     once: Annotated[
         bool, typer.Option("--once", help="Do not start again after a crash: something else takes care of that.")
     ] = False,
@@ -34,17 +38,21 @@ def run(
     heliograph run mm2.properties
     heliograph run mm2.properties --clusters dr
     heliograph run mm2.properties --rest
+    heliograph run mm2.properties --master spark://spark-master:7077
     """
     from heliograph.cli.logs import configure_logs
     from heliograph.config.mirror_config import load
     from heliograph.control.supervisor import Supervisor, supervised_command, watch_lifeline
+    from heliograph.engine.submission import is_submitted
 
     if more and not clusters:
         raise typer.BadParameter(f"only one file can be run at a time, not also {more[0]}")
     configure_logs(json_log)
+    if master:
+        os.environ["HELIOGRAPH_SPARK_MASTER"] = master  # as every key of the file can be given
     targets = [*clusters, *(more or ())] if clusters else None
     config = load(file, clusters=targets)
-    if not once:
+    if not (once or is_submitted()):
         _show_warnings(config)
         options = [*(["--json-log"] if json_log else []), *(["--rest"] if rest else [])]
         chosen = ["--clusters", *targets] if targets else []

@@ -17,6 +17,7 @@ from heliograph.config.reading import Reading
 from heliograph.config.rest_check import check_rest
 from heliograph.config.secret import redact
 from heliograph.config.setting import Setting, revealed_text, typed, untyped
+from heliograph.config.spark_check import check_spark
 from heliograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _read(origin: _Origin) -> MirrorConfig:
     flows = tuple(map(conflict_reader.without_own_topics, reading.flows))
     conflicts = conflict_reader.read(reading.clusters.values(), flows)
     found.extend(conflict_reader.problems)
+    found.extend(check_spark(settings, bool(conflicts), file.file))
     problems = _in_order(_without(reading.secrets, problem) for problem in found)
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ConfigError([problem for problem in problems if problem.severity is not Severity.NOTE])

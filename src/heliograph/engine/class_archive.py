@@ -18,6 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from heliograph.cache import cache_folder
+from heliograph.engine.submission import is_submitted
 from heliograph.java import java_version
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,12 @@ JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def archive_option() -> str:
-    """The JVM option that uses the archive; makes the archive first where it is missing. Empty if that fails."""
+    """The JVM option that uses the archive; makes the archive first where it is missing. Empty if that fails.
+
+    Empty too under spark-submit, whose JVM runs already.
+    """
+    if is_submitted():
+        return ""
     archive = _path()
     if not archive.exists():
         _make(archive)

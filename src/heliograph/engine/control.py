@@ -55,10 +55,11 @@ class FlowControl(Protocol):
 class ControlServer:
     """The driver's end: answers planners and follows lanes, one thread for each connection."""
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", bound_to: str = "") -> None:
+        """Lanes call `host`; what we bind to may have another name."""
         key = secrets.token_bytes(32)
         # A short queue would drop calls when many lanes start at once, and a dropped one waits for ever.
-        self._listener = Listener((host, 0), backlog=_CALLS_AT_ONCE, authkey=key)
+        self._listener = Listener((bound_to or host, 0), backlog=_CALLS_AT_ONCE, authkey=key)
         address = self._listener.address
         assert isinstance(address, tuple)
         self.address = ControlAddress(host, int(address[1]), key)

@@ -24,6 +24,17 @@ def deal(assignments: Iterable[Assignment], loads: Loads, lanes: int) -> list[li
     return dealt
 
 
+def fair_shares(wishes: Sequence[int], slots: int) -> list[int]:
+    """How many of the slots each gets: one at least, no more than it wishes, and the rest as evenly as that allows."""
+    shares = [1] * len(wishes)
+    for _ in range(slots - len(wishes)):
+        wanting = [number for number, wish in enumerate(wishes) if shares[number] < wish]
+        if not wanting:
+            break
+        shares[min(wanting, key=shares.__getitem__)] += 1
+    return shares
+
+
 def is_worth_a_new_deal(lanes: Sequence[Sequence[Assignment]], loads: Loads) -> bool:
     """Whether one lane has much more to do than the others, and dealing anew by these loads would help."""
     now = _busiest(lanes, loads)

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -120,6 +121,7 @@ class FlowDriver:
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
         self._lanes_begun = 0  # in the current epoch
+        self._lane_limit = sys.maxsize  # what fits on the cluster beside other flows
         self._is_paused = False
         self._is_renewed = False
         self._wanted = threading.Event()  # set while the flow is ours
@@ -276,11 +278,20 @@ class FlowDriver:
             return ()
         self.confirm_owner()  # may wait, so nobody must wait for it
         with self._lock:
-            count = max(1, min(self.settings.max_lanes, len(self._assignments)))
+            count = self._lane_count()
             lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
             self._plan, self._lanes_begun = _Plan(lanes, dict(self.totals.by_partition)), 0
             share = self.settings.lane.with_share_of(count)
             return [self._task(epoch, number, items, share).packed() for number, items in enumerate(lanes)]
+
+    def _lane_count(self) -> int:
+        return max(1, min(self.settings.max_lanes, len(self._assignments), self._lane_limit))
+
+    def limit_lanes(self, limit: int) -> bool:
+        """Use at most so many lanes from the next epoch on; whether the running one has another number of them."""
+        with self._lock:
+            self._lane_limit = limit
+            return bool(self._plan.lanes) and len(self._plan.lanes) != self._lane_count()
 
     def wants_new_plan(self) -> bool:
         """Whether the epoch should end early: partitions that were set aside may go on, or the load has shifted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import secrets
 import shutil
 import tempfile
 import threading
@@ -21,12 +22,17 @@ from heliograph.due import Due
 from heliograph.engine.conflicts.detection_query import detection_rows
 from heliograph.engine.conflicts.driver import DetectionDriver
 from heliograph.engine.control import ControlServer
+from heliograph.engine.dealing import fair_shares
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.session import start_session
+from heliograph.engine.slots import SteadySlots
 from heliograph.engine.source import MirrorSource
+from heliograph.engine.spark_cluster import cluster_slots, control_addresses, is_local
+from heliograph.engine.submission import submitted_settings
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.flow_query import computing_settings, flow_rows
 from heliograph.errors import ClusterError, EngineFailed, HeliographError, StartError, TakenOver
+from heliograph.policy.plugins import loaded_modules
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +43,8 @@ _LOOK_INTERVAL = 0.1
 _PYTHON_ERROR = re.compile(r"(heliograph\.errors\.\w+|[\w.]+(Error|Exception)): ")
 _RECONSIDER_SECONDS = 10.0
 _STARTS_AT_ONCE = 2
+_SLOTS_INTERVAL = 0.5
+_NO_EXECUTORS_SECONDS = 30.0
 _SPARE_SLOTS = 16  # for lanes of flows that are given more of them while they run; an idle slot costs nothing
 
 
@@ -48,10 +56,10 @@ class Mirror:
 
     def __init__(self, flows: Sequence[Driver], spark_settings: Mapping[str, str]) -> None:
         self._flows = flows
-        self._spark_settings = spark_settings
+        self._spark_settings = {**submitted_settings(), **spark_settings}
         self._formats = {flow.name: f"heliograph_{number}" for number, flow in enumerate(flows)}
         self.slots = sum(flow.settings.max_lanes for flow in flows) + _SPARE_SLOTS
-        self._control = ControlServer()
+        self._control = ControlServer(*control_addresses(self._spark_settings))
         for flow in flows:
             self._control.add_flow(flow.name, flow)
         # The truth about progress is on the target; Spark only needs a place to count epochs and to write its log.
@@ -70,16 +78,52 @@ class Mirror:
             thread.start()
         try:
             settings = {**self._needs(), **self._spark_settings}
-            self._spark = start_session(self.slots, settings, self._folder / "spark.log")
+            self._spark = start_session(self.slots, settings, self._folder / "spark.log", loaded_modules())
             # One registration for each flow: Spark changes a registered source's environment while it starts a query,
             # and two queries that share it can garble each other's tasks.
             for format_name in self._formats.values():
                 self._spark.dataSource.register(MirrorSource.bound_to(self._control.address, format_name))
         except (PySparkException, Py4JError, OSError) as error:
             self._stopping.set()
-            raise StartError(f"Spark does not start: {_first_line(error)}; its log is in {self._folder}") from error
-        finally:
             self._spark_is_up.set()
+            raise StartError(f"Spark does not start: {_first_line(error)}; its log is in {self._folder}") from error
+        if is_local(self._spark_settings):
+            self._spark_is_up.set()
+        else:
+            threading.Thread(target=self._follow_slots, args=(self._spark,), name="slots", daemon=True).start()
+
+    def _follow_slots(self, spark: SparkSession) -> None:
+        """Let flows have as many lanes as fit on the cluster. They begin when there is an executor."""
+        slots = SteadySlots(lambda: cluster_slots(spark.sparkContext), self.slots)
+        warn, known, wishes = Due(_NO_EXECUTORS_SECONDS), 0, self._wishes()
+        with suppress(Py4JError, OSError):  # the JVM has ended, which the flows notice themselves
+            while not self._stopping.wait(_SLOTS_INTERVAL):
+                if slots.changed() or (known and wishes != self._wishes()):
+                    self._fit_into(slots.believed, is_larger=slots.believed > known)
+                    self._spark_is_up.set()
+                    known, wishes = slots.believed, self._wishes()
+                elif not known and warn.is_due():
+                    log.warning("Spark has given no executors yet: has the cluster free cores and memory?")
+        self._spark_is_up.set()
+
+    def _wishes(self) -> dict[FlowDriver, int]:
+        """How many lanes each flow may have."""
+        return {flow: flow.settings.max_lanes for flow in self._flows if isinstance(flow, FlowDriver)}
+
+    def _fit_into(self, slots: int, is_larger: bool) -> None:
+        """Share the slots out among flows; detection, whose tasks are short, shares one of them.
+
+        On a cluster that has grown all lanes are placed anew, so that new machines get theirs.
+        """
+        wishes = self._wishes()
+        needed = len(wishes) + (len(wishes) < len(self._flows))
+        if slots < needed:
+            log.error("the Spark cluster runs %d tasks at once, and %d are needed: some wait in vain", slots, needed)
+        shares = fair_shares(list(wishes.values()), slots - needed + len(wishes))
+        for flow, share in zip(wishes, shares, strict=True):
+            if flow.limit_lanes(share) or (is_larger and len(flow.lanes) > 1):
+                log.info("%s: deals its lanes anew: the Spark cluster runs %d tasks at once now", flow.name, slots)
+                self._control.end_epoch(flow.name)
 
     def _needs(self) -> Mapping[str, str]:
         """What Spark needs beside its usual settings."""
@@ -179,7 +223,7 @@ class Mirror:
 
     def _start_query(self, flow: Driver, spark: SparkSession) -> StreamingQuery:
         rows = self._rows(flow, spark)
-        folder = tempfile.mkdtemp(prefix="epochs-", dir=self._folder)
+        folder = self._checkpoint_of(flow)
         # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
         query = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop")
         # Each start brings up Python processes, which must call back within seconds: not all flows at the same time.
@@ -187,6 +231,13 @@ class Mirror:
             started = query.start()
             self._await_lanes(flow, started)
         return started
+
+    def _checkpoint_of(self, flow: Driver) -> str:
+        """A new folder; where tasks have state, one that all machines of a cluster share."""
+        shared = self._spark_settings.get("spark.sql.streaming.checkpointLocation")
+        if shared and isinstance(flow, DetectionDriver):
+            return f"{shared.rstrip('/')}/heliograph-{secrets.token_hex(8)}"
+        return Path(tempfile.mkdtemp(prefix="epochs-", dir=self._folder)).as_uri()
 
     def _rows(self, flow: Driver, spark: SparkSession) -> DataFrame:
         format_name = self._formats[flow.name]

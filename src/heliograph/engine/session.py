@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.sql import SparkSession
 
 from heliograph.engine.class_archive import JVM_OPTIONS, archive_option
+from heliograph.engine.spark_cluster import cluster_settings, executor_python, is_local, prepare_planning
+from heliograph.engine.submission import submitted_settings
 from heliograph.java import ensure_java
 
 _TASK_ATTEMPTS = 4
@@ -19,8 +21,6 @@ _DEFAULTS = {
     "spark.app.name": "heliograph",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
     "spark.speculation": "false",  # two attempts of one lane would only fence each other
     "spark.sql.codegen.wholeStage": "false",  # compiling code would take longer than handling our few rows
@@ -29,27 +29,42 @@ _DEFAULTS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
 }
+_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 
-def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSession:
-    """A session with a task slot for every lane, and a log file for the JVM's chatter."""
+def start_session(lanes: int, settings: Mapping[str, str], log: Path, modules: Iterable[str] = ()) -> SparkSession:
+    """A session with a task slot for every lane, and a log file for the JVM's chatter.
+
+    On a cluster it has the slots that the cluster gives; modules of the user's that tasks load are sent along.
+    """
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         # It would print a traceback when the JVM dies, which the flows notice and tell themselves.
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
     options = f"{JVM_OPTIONS} {archive_option()}".strip()
     with _stderr_to(log):
-        return build_session(lanes, {"spark.driver.extraJavaOptions": options, **settings})
+        chosen = {"spark.driver.extraJavaOptions": options, **submitted_settings(), **settings}
+        if is_local(chosen):
+            return build_session(lanes, chosen)
+        return _remote_session({**cluster_settings(chosen, log.parent, modules), **chosen})
 
 
 def build_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
-    """A session with our defaults; the given settings win."""
+    """A session on this machine with our defaults; the given settings win."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    master = f"local[{lanes},{_TASK_ATTEMPTS}]"
+    return _session({"spark.master": master, **_LOOPBACK, **settings}, sys.executable)
+
+
+def _remote_session(settings: Mapping[str, str]) -> SparkSession:
+    prepare_planning()
+    return _session(settings, executor_python(settings))
+
+
+def _session(settings: Mapping[str, str], python: str) -> SparkSession:
     ensure_java()
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    merged = {"spark.master": f"local[{lanes},{_TASK_ATTEMPTS}]", **_DEFAULTS, **settings}
-    if merged["spark.master"].startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"] = python, sys.executable
     builder = SparkSession.builder
-    for name, value in merged.items():
+    for name, value in {**_DEFAULTS, **settings}.items():
         builder = builder.config(name, value)
     session: SparkSession = builder.getOrCreate()
     return session

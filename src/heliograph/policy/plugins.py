@@ -35,6 +35,7 @@ _BUILT_IN: dict[str, type] = {
     **{_MM2_PACKAGE + ours.__name__: ours for ours in _OUR_CLASSES},
     "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy": IdentityReplicationPolicy,
 }
+_loaded: set[str] = set()
 _WRITE_IT_IN_PYTHON = "classes of Java cannot be loaded: write it as a Python class, see docs/examples"
 
 
@@ -78,6 +79,11 @@ def find_class(class_name: str, kind: type) -> type:
     return found
 
 
+def loaded_modules() -> frozenset[str]:
+    """The modules of all classes that are not built in and have been found: whoever uses them elsewhere needs these."""
+    return frozenset(_loaded)
+
+
 def _imported(name: str) -> object:
     module_name, separator, attribute = name.rpartition(":" if ":" in name else ".")
     if not (separator and module_name and attribute.isidentifier()):
@@ -91,7 +97,9 @@ def _imported(name: str) -> object:
 
 def _imported_module(name: str, module_name: str) -> ModuleType:
     try:
-        return importlib.import_module(module_name)
+        module = importlib.import_module(module_name)
+        _loaded.add(module_name)
+        return module
     except ModuleNotFoundError as error:
         if error.name and f"{module_name}.".startswith(f"{error.name}."):
             raise PluginError(

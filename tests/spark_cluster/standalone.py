@@ -1,0 +1,144 @@
+"""Spark's own kind of cluster, as it stands on any machine: a master and workers, each a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pyspark
+
+from heliograph.java import ensure_java
+from tests.waiting import wait_until
+
+SPARK_HOME = Path(pyspark.__file__).parent
+_MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
+_SMALL_AND_QUICK = {
+    "SPARK_DAEMON_MEMORY": "128m",
+    "SPARK_WORKER_OPTS": "-Dspark.worker.timeout=10",
+    "SPARK_MASTER_OPTS": "-Dspark.worker.timeout=10 -Dspark.deploy.maxExecutorRetries=-1",
+}
+
+
+class Worker:
+    """One worker; its executors are children of its process."""
+
+    def __init__(self, master: str, folder: Path, cores: int) -> None:
+        folder.mkdir()
+        self.folder = folder
+        options = ["--host", "127.0.0.1", "--webui-port", "0", "--cores", str(cores), "--memory", "2g"]
+        work = ["--work-dir", str(folder / "work")]
+        log = folder / "worker.log"
+        self._process = _started("worker.Worker", [*options, *work, master], log)
+        wait_until(lambda: "Successfully registered" in log.read_text(), f"a worker: {log}", 60)
+
+    @property
+    def executors(self) -> list[psutil.Process]:
+        """The JVMs that run tasks here."""
+        return [child for child in self._all() if "CoarseGrainedExecutorBackend" in _command_line(child)]
+
+    @property
+    def lanes(self) -> list[psutil.Process]:
+        """The Python processes that run tasks here: children of the daemon that each executor has."""
+        daemons = [child for executor in self.executors for child in _children(executor)]
+        return [lane for daemon in daemons for lane in _children(daemon)]
+
+    def kill(self) -> None:
+        """The whole machine is gone, so to say."""
+        for process in [psutil.Process(self._process.pid), *self._all()]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._process.wait()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def _all(self) -> list[psutil.Process]:
+        return _children(psutil.Process(self._process.pid), recursive=True) if self.is_running else []
+
+
+class StandaloneCluster:
+    """A master with two workers."""
+
+    def __init__(self, folder: Path, cores: int) -> None:
+        ensure_java()
+        self.folder = folder
+        self._cores = cores
+        log = folder / "master.log"
+        self._master = _started("master.Master", ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"], log)
+        wait_until(lambda: _MASTER_URL.search(log.read_text()) is not None, f"the master: {log}", 60)
+        found = _MASTER_URL.search(log.read_text())
+        assert found is not None
+        self.url = found[1]
+        self.workers: list[Worker] = []
+
+    @property
+    def living(self) -> list[Worker]:
+        """The workers that have not been killed."""
+        return [worker for worker in self.workers if worker.is_running]
+
+    def add_worker(self) -> Worker:
+        """Another machine, so to say."""
+        number = len(self.workers) + 1
+        self.workers.append(Worker(self.url, self.folder / f"worker-{number}", self._cores))
+        return self.workers[-1]
+
+    def close(self) -> None:
+        """End everything."""
+        for worker in self.living:
+            worker.kill()
+        self._master.kill()
+        self._master.wait()
+
+
+@contextmanager
+def standalone_cluster(folder: Path, cores: int) -> Iterator[StandaloneCluster]:
+    """A master and two workers with so many cores each."""
+    cluster = StandaloneCluster(folder, cores)
+    try:
+        for _ in range(2):
+            cluster.add_worker()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def _started(class_name: str, arguments: list[str], log: Path) -> subprocess.Popen[bytes]:
+    with open(log, "wb") as output:
+        return subprocess.Popen(
+            [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{class_name}", *arguments],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=bare_environment(log.parent),
+            cwd=log.parent,
+        )
+
+
+def bare_environment(folder: Path) -> dict[str, str]:
+    """Of a machine that has Python, Java and Spark, and none of the project's packages."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVASPARK_HOME", "LANG") if name in os.environ}
+    kept["PATH"] = f"{sys.base_prefix}/bin:{kept['PATH']}"
+    return {**kept, **_SMALL_AND_QUICK, "TMPDIR": str(folder)}
+
+
+def _children(process: psutil.Process, recursive: bool = False) -> list[psutil.Process]:
+    """Those that there are; processes come and go while one looks."""
+    for _ in range(5):
+        with suppress(psutil.NoSuchProcess):
+            return process.children(recursive)
+        if not process.is_running():
+            break
+    return []
+
+
+def _command_line(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""

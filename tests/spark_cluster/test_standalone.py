@@ -1,0 +1,71 @@
+"""The mirror on a Spark cluster of a master and two workers, parts of which are killed while it copies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from heliograph.embedded.cluster import EmbeddedCluster
+from tests.chaos.stage import PATIENCE_SECONDS, Stage, ends
+from tests.spark_cluster.standalone import StandaloneCluster, bare_environment
+from tests.waiting import wait_until
+from tests.zoo.topics import fresh_name
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
+
+LANES = 4
+BACK_SECONDS = 20
+
+
+def test_lanes_survive_executors_and_workers_that_are_killed(
+    cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path, spark: StandaloneCluster
+) -> None:
+    """What was lost goes on elsewhere, with fewer lanes where fewer fit, and with all of them when a worker joins."""
+    aliases = (fresh_name("far"), fresh_name("mirror"))
+    options = {"tasks.max": str(LANES), "spark.master": spark.url, "spark.executor.memory": "512m"}
+    stage = Stage(cluster_pair, tmp_path, fresh_name("spread"), aliases, options)
+    mirror = stage.start()
+    try:
+        with stage.load() as load:
+            stage.await_progress()
+            _await_lanes_on_all(spark)
+            [executor] = spark.living[0].executors
+            executor.kill()
+            _expect_back_soon(stage)
+            _await_lanes_on_all(spark)
+            spark.living[0].kill()
+            _expect_back_soon(stage)
+            assert len(spark.living) == 1
+            spark.add_worker()
+            _await_lanes_on_all(spark)
+            stage.await_progress()
+        stage.expect_equal(load.acknowledged)
+        assert mirror.stop() == 0, mirror.log_text()
+    finally:
+        mirror.kill()
+    assert "starting again" not in mirror.log_text(), "lanes that were not hit had to begin again"
+
+
+def test_the_machines_of_the_cluster_have_nothing_of_ours(tmp_path: Path) -> None:
+    """Else the other tests would not tell whether executors get all that they need."""
+    found = subprocess.run(
+        [f"python3.{sys.version_info[1]}", "-c", "import heliograph"],
+        env=bare_environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "No module named 'heliograph'" in found.stderr
+
+
+def _await_lanes_on_all(spark: StandaloneCluster) -> None:
+    wait_until(lambda: all(worker.lanes for worker in spark.living), "lanes on all workers", PATIENCE_SECONDS)
+
+
+def _expect_back_soon(stage: Stage) -> None:
+    """The lanes that were not hit go on meanwhile, all others soon."""
+    began, before = time.monotonic(), ends(stage.target, stage.copy)
+    wait_until(lambda: ends(stage.target, stage.copy) != before, "the other lanes", BACK_SECONDS / 2)
+    stage.await_progress()
+    assert time.monotonic() - began < BACK_SECONDS
