@@ -5,6 +5,7 @@ The second one is started by spark-submit, on a machine that has Python and Spar
 
 from __future__ import annotations
 
+import html
 import re
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -121,7 +122,7 @@ def _pages(root: str) -> Iterator[str]:
         with urllib.request.urlopen(root + path) as answer:
             text = answer.read().decode(errors="replace")
         yield text
-        linked = re.findall(r'href="(?:http://[^/"]+)?(/[^"#]+)"', text)
+        linked = map(html.unescape, re.findall(r'href="(?:http://[^/"]+)?(/[^"#]+)"', text))
         waiting += [link for link in dict.fromkeys(linked) if link not in seen and not link.startswith("/static")]
 
 

@@ -23,7 +23,7 @@ def check_spark(settings: Mapping[str, Setting], detects_conflicts: bool, file: 
     if revealed_text(master.value).startswith("sc:"):
         yield _problem(
             master, file,
-            "Spark Connect keeps a program apart from the tasks that it starts, and lanes call their driver",
+            "Spark Connect keeps a program apart from Spark's driver, which must tell how many lanes fit, and who died",
             "give the cluster itself: spark://…, yarn or k8s://…",
         )  # fmt: skip
     if detects_conflicts and _CHECKPOINTS not in settings:

@@ -32,7 +32,6 @@ from heliograph.engine.submission import submitted_settings
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.flow_query import computing_settings, flow_rows
 from heliograph.errors import ClusterError, EngineFailed, HeliographError, StartError, TakenOver
-from heliograph.policy.plugins import loaded_modules
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +77,7 @@ class Mirror:
             thread.start()
         try:
             settings = {**self._needs(), **self._spark_settings}
-            self._spark = start_session(self.slots, settings, self._folder / "spark.log", loaded_modules())
+            self._spark = start_session(self.slots, settings, self._folder / "spark.log")
             # One registration for each flow: Spark changes a registered source's environment while it starts a query,
             # and two queries that share it can garble each other's tasks.
             for format_name in self._formats.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from heliograph.engine.class_archive import JVM_OPTIONS, archive_option
 from heliograph.engine.spark_cluster import cluster_settings, executor_python, is_local, prepare_planning
 from heliograph.engine.submission import submitted_settings
 from heliograph.java import ensure_java
+from heliograph.policy.plugins import loaded_modules
 
 _TASK_ATTEMPTS = 4
 _DEFAULTS = {
@@ -32,10 +33,10 @@ _DEFAULTS = {
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 
-def start_session(lanes: int, settings: Mapping[str, str], log: Path, modules: Iterable[str] = ()) -> SparkSession:
+def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSession:
     """A session with a task slot for every lane, and a log file for the JVM's chatter.
 
-    On a cluster it has the slots that the cluster gives; modules of the user's that tasks load are sent along.
+    On a cluster it has the slots that the cluster gives; modules of the user's that tasks may load are sent along.
     """
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         # It would print a traceback when the JVM dies, which the flows notice and tell themselves.
@@ -45,7 +46,7 @@ def start_session(lanes: int, settings: Mapping[str, str], log: Path, modules: I
         chosen = {"spark.driver.extraJavaOptions": options, **submitted_settings(), **settings}
         if is_local(chosen):
             return build_session(lanes, chosen)
-        return _remote_session({**cluster_settings(chosen, log.parent, modules), **chosen})
+        return _remote_session({**cluster_settings(chosen, log.parent, loaded_modules()), **chosen})
 
 
 def build_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:

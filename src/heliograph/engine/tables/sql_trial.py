@@ -28,7 +28,9 @@ def sql_trials(sql: str, bench: TrialBench, messages: Sequence[Message], setting
 
 def _rows(sql: str, messages: Sequence[Message], settings: Mapping[str, str]) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="heliograph-try-") as folder:
-        spark = start_session(1, {**query_settings(), **settings}, Path(folder) / "spark.log")
+        spark = start_session(
+            1, {**query_settings(), **settings, "spark.master": "local[1]"}, Path(folder) / "spark.log"
+        )
         try:
             source = spark.createDataFrame([_row(*item) for item in enumerate(messages)], FLOW_SCHEMA)
             rows: list[Row] = prepare(spark, sql, lambda: source).collect()
