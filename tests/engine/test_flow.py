@@ -66,3 +66,14 @@ def test_a_lane_of_a_flow_that_was_shut_ends(scene: Scene) -> None:
     for task in tasks:
         with pytest.raises(TakenOver):
             run(task)
+
+
+def test_lanes_are_as_many_as_fit(scene: Scene) -> None:
+    driver = driver_of(scene)
+    driver.take_over()
+    assert not driver.limit_lanes(1), "nothing runs yet, so nothing needs to be dealt anew"
+    assert len(driver.lane_tasks(1)) == 1
+    assert driver.limit_lanes(7), "more fit now than run"
+    assert len(driver.lane_tasks(2)) == 2, "but no more than tasks.max"
+    assert not driver.limit_lanes(3)
+    assert driver.limit_lanes(1)
