@@ -1,10 +1,12 @@
-"""Programs of other people that tests talk to, such as Prometheus' own servers."""
+"""Programs that tests start: those of other people, such as Prometheus' own servers, and ours."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,15 @@ def program(name: str, package: str) -> str:
     if found is None:
         pytest.skip(f"needs the program {name} (Debian package {package})")
     return found
+
+
+def own_program(folder: Path) -> Path:
+    """`heliograph` as a program in a folder, which it makes: the code under test, whatever is installed."""
+    folder.mkdir(parents=True)
+    file = folder / "heliograph"
+    file.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heliograph "$@"\n')
+    file.chmod(0o755)
+    return file
 
 
 def _may_install() -> bool:

@@ -42,22 +42,23 @@ def find_java() -> Path | None:
 
 def java_version() -> str:
     """The full version of the Java that is used, e.g. 17.0.15."""
-    return _version(ensure_java())
-
-
-def _major_version(java: Path) -> int:
-    numbers = _version(java).removeprefix("1.").split(".")
-    return int(numbers[0]) if numbers[0].isdigit() else 0
+    return version_of(ensure_java())
 
 
 @cache
-def _version(java: Path) -> str:
+def version_of(java: Path) -> str:
+    """The full version of a `java` program; empty if it cannot be asked."""
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     found = re.search(r'version "([^"]+)"', answer.stderr)
     return found.group(1) if found else ""
+
+
+def _major_version(java: Path) -> int:
+    numbers = version_of(java).removeprefix("1.").split(".")
+    return int(numbers[0]) if numbers[0].isdigit() else 0
 
 
 def _install_java(say: Callable[[str], None]) -> Path | None:

@@ -13,6 +13,7 @@ from heliograph.cli.bench import bench
 from heliograph.cli.check import check
 from heliograph.cli.conflicts import conflicts
 from heliograph.cli.demo import demo
+from heliograph.cli.doctor import doctor
 from heliograph.cli.drill import drill
 from heliograph.cli.monitor import monitor
 from heliograph.cli.operations import failback, failover, switchover
@@ -22,6 +23,7 @@ from heliograph.cli.run import run
 from heliograph.cli.status import lag, status
 from heliograph.cli.token import token
 from heliograph.cli.verify import verify
+from heliograph.cli.version import version
 from heliograph.errors import HeliographError
 
 app = typer.Typer(
@@ -45,6 +47,8 @@ app.command()(failback)
 app.command()(drill)
 app.command()(token)
 app.command()(package)
+app.command()(doctor)
+app.command()(version)
 app.add_typer(transform.app)
 app.add_typer(offsets.app)
 app.add_typer(config.app)
@@ -62,7 +66,7 @@ VersionOption = Annotated[
 
 
 @app.callback()
-def heliograph(version: VersionOption = False) -> None:
+def heliograph(is_version_wanted: VersionOption = False) -> None:
     """Mirrors Kafka clusters into each other, exactly once, from MirrorMaker 2's own mm2.properties."""
 
 

@@ -15,6 +15,7 @@ from kafka.protocol.admin import (
     DeleteAclsRequest,
     DeleteTopicsRequest,
     DescribeConfigsRequest,
+    DescribeQuorumRequest,
     IncrementalAlterConfigsRequest,
     ListTransactionsRequest,
 )
@@ -44,6 +45,7 @@ from heliograph.kafka.topics import (
 )
 from heliograph.model import TopicPartition
 
+_QUORUM_TOPIC = "__cluster_metadata"
 _TOPIC = 2  # the kind of resource in requests about settings
 _SET, _DELETE = 0, 1
 _TOPICS_A_REQUEST = 500
@@ -93,6 +95,24 @@ class Admin(Closeable):
         """The releases of Kafka that the brokers run, told from the requests that they know; oldest first."""
         releases = {self._release(broker.node_id) for broker in self._metadata([]).brokers}
         return [".".join(map(str, release)) for release in sorted(releases)]
+
+    def controller_time_ms(self) -> int | None:
+        """The clock of the controller, which tells its own time as when it was last up to date; None if it may not."""
+        topic = DescribeQuorumRequest.TopicData(
+            topic_name=_QUORUM_TOPIC, partitions=[DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)]
+        )
+        try:
+            answer = self._ask("describe the quorum", DescribeQuorumRequest(topics=[topic]))
+        except (BrokerRefused, BrokerUnavailable):  # it did answer before: a cluster without KRaft knows no quorum
+            return None
+        found = [partition for item in answer.topics for partition in item.partitions]
+        times = [
+            int(voter.last_caught_up_timestamp)
+            for partition in found
+            for voter in partition.current_voters
+            if voter.replica_id == partition.leader_id
+        ]
+        return next((time_ms for time_ms in times if time_ms > 0), None)
 
     def cluster_rights(self) -> Operations:
         """What we may do with the cluster as a whole."""

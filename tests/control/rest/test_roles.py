@@ -60,6 +60,7 @@ EXPECTED = {
     "GET /api/v1/flows/{name}/ledger": VIEWER,
     "GET /api/v1/flows/{name}/plan": VIEWER,
     "GET /api/v1/flows/{name}/config": VIEWER,
+    "GET /api/v1/threads": OPERATOR,
     "GET /api/v1/conflicts": VIEWER,  # and what records say, for operators
     "GET /api/v1/operations": VIEWER,
     "GET /api/v1/operations/{id}": VIEWER,

@@ -14,7 +14,7 @@ from heliograph.config.rest_access import RestAccess
 from heliograph.control.conflicts.desk import ConflictDesk
 from heliograph.control.metrics.mirror_metrics import MirrorMetrics
 from heliograph.control.operations_desk import OperationsDesk
-from heliograph.control.rest import api, conflicts, health_routes, metrics_route, operations
+from heliograph.control.rest import api, conflicts, health_routes, metrics_route, operations, threads_route
 from heliograph.control.rest.audit import AuditLog
 from heliograph.control.rest.connect import router as connect
 from heliograph.control.rest.error_answers import answer, rest_error
@@ -43,6 +43,7 @@ _ROUTERS = (
     api.router,
     operations.router,
     conflicts.router,
+    threads_route.router,
     pages.router,
     connect.router,
 )

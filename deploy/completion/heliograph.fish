@@ -1,0 +1,1 @@
+complete --command heliograph --no-files --arguments "(env _HELIOGRAPH_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) heliograph)" --condition "env _HELIOGRAPH_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) heliograph"
