@@ -81,6 +81,17 @@ def test_the_wrapper_works_through_a_link(tmp_path: Path) -> None:
     assert run([tmp_path / "heliograph", "--help"]).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "option"), [("connect-mirror-maker", "--clusters"), ("kafka-mirror-maker", "--whitelist")]
+)
+def test_the_commands_of_old_work_from_a_clone_and_through_a_link(tmp_path: Path, name: str, option: str) -> None:
+    (tmp_path / name).symlink_to(_ROOT / "bin" / name)
+    for command in (_ROOT / "bin" / name, tmp_path / name):
+        answer = run([command, "--help"])
+        assert answer.returncode == 0
+        assert option in answer.stdout
+
+
 def test_the_wrapper_adds_next_to_nothing_to_a_second_start() -> None:
     direct = median_seconds([_PYTHON, "-m", "heliograph", "--help"])
     wrapped = median_seconds([_ROOT / "heliograph", "--help"])

@@ -23,6 +23,7 @@ from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic
 from heliograph.kafka.writer import Writer
 from heliograph.model import TopicPartition
+from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
 pytestmark = pytest.mark.kafka
@@ -188,6 +189,17 @@ def test_a_topic_that_the_source_hides_is_named_with_its_grant(
     assert messages(flow, "warning")["a->b"] == "no topic would be mirrored"
     grant(flow["grants"], guarded)
     assert report(capsys, file)[0] == 0
+
+
+def test_a_group_to_begin_at_must_be_readable(
+    guarded: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"topics=check-no-topic\nstart.group.id=old-mirror\n{login().replace('b.s', 'a.s')}"
+    file = write(tmp_path, guarded.addresses("CLIENTS"), backup.bootstrap_servers, text)
+    _, flow = report(capsys, file)
+    assert messages(flow)["old-mirror"] == "User:mirror lacks Describe on this group of a"
+    grant([command for command in flow["grants"] if "--group" in command], guarded)
+    wait_until(lambda: "old-mirror" not in messages(report(capsys, file)[1]), "the right to count", 10)
 
 
 def test_heartbeats_that_cannot_be_written_do_not_fail_the_check(

@@ -37,5 +37,13 @@ def test_where_partitions_without_a_position_begin(tmp_path: Path, text: str, st
     assert settings(tmp_path, text).lane.start == start
 
 
+def test_a_group_may_tell_where_they_begin(tmp_path: Path) -> None:
+    assert settings(tmp_path, "").lane.start_group == ""
+    assert not settings(tmp_path, "").lane.start_may_move
+    assert settings(tmp_path, "start.group.id=old").lane.start_group == "old"
+    for text in ("start.group.id=old", "start.timestamp.ms=1", "a.consumer.auto.offset.reset=latest"):
+        assert settings(tmp_path, text).lane.start_may_move
+
+
 def test_the_rack_of_the_mirror_goes_with_every_fetch(tmp_path: Path) -> None:
     assert settings(tmp_path, "a.consumer.client.rack=r1").lane.limits.rack == "r1"

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
+from heliograph.engine.start import NOWHERE, WHY_NOWHERE, beginnings, first_offsets
+from heliograph.kafka.access import Access
+from heliograph.kafka.groups import Committed, Groups
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import Event, EventKind, Position, TopicPartition
 from tests.engine.lane_bench import QUICK, MakeMirror
 from tests.engine.ward import Ward
 from tests.zoo import raw
+from tests.zoo.topics import fresh_name
 
 pytestmark = pytest.mark.kafka
 
@@ -30,6 +33,14 @@ def newcomer(make_mirror: MakeMirror) -> Ward:
     return made
 
 
+def commit(ward: Ward, offsets: dict[TopicPartition, int], group: str = "") -> str:
+    """Commit offsets on the source for a group, a new one unless it is named; returns its name."""
+    name = group or fresh_name("start-group")
+    with Groups(Access("primary", ward.stations.source.split(","))) as groups:
+        groups.commit({name: {where: Committed(offset) for where, offset in offsets.items()}})
+    return name
+
+
 # -- a place to begin --------------------------------------------------------------------------------------------------
 
 
@@ -42,6 +53,39 @@ def test_a_start_stands_for_an_offset(newcomer: Ward, start: int, offset: int) -
     newcomer.delete_records(before=3)
     with raw.network(newcomer.stations.source, newcomer.bad.topic) as (_, network):
         assert first_offsets(network, [newcomer.bad], start) == {newcomer.bad: offset}
+
+
+def test_a_group_tells_where_to_begin_and_the_rest_begins_as_ever(newcomer: Ward) -> None:
+    group = commit(newcomer, {newcomer.bad: 4})
+    with raw.network(newcomer.stations.source, newcomer.bad.topic, newcomer.well.topic) as (_, network):
+        both = [newcomer.bad, newcomer.well]
+        assert beginnings(network, both, replace(QUICK, start_group=group)) == {newcomer.bad: 4, newcomer.well: 0}
+        assert beginnings(network, both, replace(NONE, start_group=group)) == {newcomer.bad: 4}
+        assert beginnings(network, both, replace(QUICK, start=LATEST, start_group="no-such-group")) == dict.fromkeys(
+            both, 10
+        )
+
+
+def test_a_lane_begins_where_the_group_stood_and_never_asks_it_again(newcomer: Ward) -> None:
+    settings = replace(QUICK, start_group=commit(newcomer, {newcomer.bad: 4}))
+    newcomer.copy_all(settings)
+    commit(newcomer, {newcomer.bad: 0}, settings.start_group)
+    newcomer.feed(newcomer.bad, range(10, 12))
+    newcomer.copy_all(settings)
+    assert newcomer.copied(newcomer.bad) == list(range(4, 12))
+
+
+@pytest.mark.parametrize("end", [10, 0], ids=["some records", "an empty partition"])
+def test_a_start_at_the_end_holds_before_the_first_record(newcomer: Ward, make_mirror: MakeMirror, end: int) -> None:
+    empty = make_mirror()
+    ward = newcomer if end else Ward(empty.stations, empty.pairs, empty.transactional_id)
+    latest = replace(QUICK, start=LATEST)
+    with ward.lane_walk(latest) as walk:
+        walk.until_copied({ward.bad: end})
+    assert ward.positions()[ward.bad].offset == end - 1
+    ward.feed(ward.bad, range(end, end + 3))
+    ward.copy_all(latest)
+    assert ward.copied(ward.bad) == list(range(end, end + 3))
 
 
 def test_nothing_is_asked_for_no_partitions(newcomer: Ward) -> None:

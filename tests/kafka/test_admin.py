@@ -100,6 +100,7 @@ def test_without_an_authorizer_everything_is_allowed(admin: Admin) -> None:
     assert Operation.Alter in admin.cluster_rights()
     assert {Operation.Read, Operation.Write, Operation.Create} <= admin.topic_rights(["nowhere"])["nowhere"]
     assert admin.transactional_id_rights("nobody") == {Operation.Describe, Operation.Write}
+    assert {Operation.Describe, Operation.Read} <= admin.group_rights("no-such-group")
 
 
 def test_a_cluster_out_of_reach_is_unavailable(access: Access) -> None:
@@ -296,6 +297,14 @@ def test_rights_on_transactional_ids_are_found_out_without_using_one(
         allow(guarded, kind, "tx-", ACLOperation.WRITE, pattern=prefixed)
         _await_rights(admin, {Operation.Describe, Operation.Write})
     assert as_super_user.transactional_ids("tx-") == set()
+
+
+def test_rights_on_groups_are_told_whether_they_exist_or_not(guarded: EmbeddedCluster, mirror_access: Access) -> None:
+    with Admin(mirror_access) as admin:
+        assert admin.group_rights("planned-group") == set()
+        allow(guarded, ResourceType.GROUP, "planned-group", ACLOperation.READ)
+        granted = {Operation.Read, Operation.Describe}
+        wait_until(lambda: admin.group_rights("planned-group") == granted, f"the rights {granted}", 10)
 
 
 def _await_rights(admin: Admin, rights: set[Operation]) -> None:

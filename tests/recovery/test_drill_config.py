@@ -66,6 +66,16 @@ def drill(file: Path, tmp_path: Path) -> DrillConfig:
     return write_config(rehearsal_entries(file, _NAMES), _NAMES, tmp_path)
 
 
+def test_variables_are_taken_over_under_the_names_of_the_drill(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELIOGRAPH_PRIMARY_BOOTSTRAP_SERVERS", "elsewhere:9092")
+    monkeypatch.setenv("HELIOGRAPH_CLUSTERS", "primary, backup")
+    drill = write_config(rehearsal_entries(file, _NAMES), _NAMES, tmp_path)
+    assert drill.flow.source.bootstrap_servers == ("elsewhere:9092",)
+    assert not [problem for problem in drill.config.problems if "HELIOGRAPH_" in str(problem)]
+
+
 def test_only_canaries_take_part(drill: DrillConfig) -> None:
     flow = drill.flow
     assert list(drill.config.clusters) == ["primary-drill-0a1b2c3d", "backup-drill-0a1b2c3d"]

@@ -16,6 +16,8 @@ from heliograph.sync.rights import (
     Resource,
     book_keeping_topics,
     grant_commands,
+    group_needs,
+    lack,
     missing_rights,
     principal,
     source_needs,
@@ -36,6 +38,18 @@ def needs_of(flow: FlowConfig, existing: tuple[str, ...] = ()) -> dict[str, Need
 def test_the_source_is_only_read(make_flow: FlowMaker) -> None:
     (need,) = source_needs(make_flow(), ["orders"])
     assert need.operations == {Operation.Read, Operation.Describe, Operation.DescribeConfigs}
+
+
+def test_groups_are_asked_for_only_if_the_file_names_them(make_flow: FlowMaker) -> None:
+    assert group_needs(make_flow()) == []
+    flow = make_flow("start.group.id=old\nprogress.group.enabled=true\nprogress.group.id=shown\n")
+    assert group_needs(flow) == [
+        Need(Resource.GROUP, "old", frozenset({Operation.Describe})),
+        Need(Resource.GROUP, "shown", frozenset({Operation.Read})),
+    ]
+    access = Access("a", ["h:1"])
+    assert grant_commands(group_needs(flow)[:1], access)[0].endswith("--operation Describe --group old")
+    assert lack(group_needs(flow)[0], access) == "User:ANONYMOUS lacks Describe on this group of a"
 
 
 def test_offset_syncs_are_written_to_the_source_only_if_the_file_asks_for_it(make_flow: FlowMaker) -> None:

@@ -1,4 +1,4 @@
-"""`heliograph config`: check, explain and look up configurations."""
+"""`heliograph config`: check, explain, look up and import configurations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heliograph.cli.flows import FlowOption, chosen_flows
+from heliograph.cli.imports import import_file
 from heliograph.cli.output import Data, Format, FormatOption, show
 from heliograph.errors import ConfigError
 
@@ -23,9 +24,16 @@ if TYPE_CHECKING:
     from heliograph.config.problem import Problem
     from heliograph.config.setting import Setting
 
-app = typer.Typer(name="config", help="Check, explain and look up mm2.properties.", no_args_is_help=True)
+app = typer.Typer(name="config", help="Check, explain, look up and import mm2.properties.", no_args_is_help=True)
 
-FileArgument = Annotated[Path, typer.Argument(help="An mm2.properties file.", show_default=False)]
+FileArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="An mm2.properties file; none, or -: HELIOGRAPH_ variables say everything.",
+        default_factory=lambda: Path("-"),
+        show_default=False,
+    ),
+]
 ClustersOption = Annotated[
     list[str] | None, typer.Option("--clusters", help="Keep only flows to these clusters: --clusters B C.")
 ]
@@ -65,7 +73,7 @@ def explain(
     flow: FlowOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show every effective value and the line it came from; secrets stay hidden.
+    """Show every effective value and the line or variable it came from; secrets stay hidden.
 
     \b
     heliograph config explain mm2.properties
@@ -104,6 +112,9 @@ def reference(
         raise typer.BadParameter(f"there is no scope {unknown[0]}; scopes are {', '.join(known)}")
     wanted = tuple(Scope(name) for name in scope) if scope else tuple(Scope)
     show(ReferenceResult(tuple(option for option in options.OPTIONS if option.scope in wanted)), output)
+
+
+app.command(name="import")(import_file)
 
 
 @dataclass(frozen=True)
@@ -201,7 +212,12 @@ def _setting_data(setting: Setting) -> Data:
     return {
         "name": setting.name,
         "value": setting.text,
-        "origin": {"kind": origin.kind.value, "line": origin.line, "key": origin.key},
+        "origin": {
+            "kind": origin.kind.value,
+            "line": origin.line,
+            "key": origin.key,
+            **({"variable": origin.variable} if origin.variable else {}),
+        },
     }
 
 
@@ -212,6 +228,8 @@ def _settings_table(group: Group) -> RenderableType:
 
 def _origin_text(setting: Setting) -> str:
     origin = setting.origin
+    if origin.variable:
+        return f"{origin.variable}: {origin.key}"
     return f"line {origin.line}: {origin.key}" if origin.line else origin.kind.value
 
 

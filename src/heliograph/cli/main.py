@@ -15,6 +15,7 @@ from heliograph.cli.conflicts import conflicts
 from heliograph.cli.demo import demo
 from heliograph.cli.doctor import doctor
 from heliograph.cli.drill import drill
+from heliograph.cli.mirror_maker import kafka_mirror_maker
 from heliograph.cli.monitor import monitor
 from heliograph.cli.operations import failback, failover, switchover
 from heliograph.cli.package import package
@@ -46,6 +47,7 @@ app.command()(failover)
 app.command()(failback)
 app.command()(drill)
 app.command()(token)
+app.command(name="kafka-mirror-maker")(kafka_mirror_maker)
 app.command()(package)
 app.command()(doctor)
 app.command()(version)
@@ -82,3 +84,8 @@ def main(arguments: list[str] | None = None) -> None:
 def connect_mirror_maker() -> None:
     """MirrorMaker 2's own command: the same as `heliograph run`."""
     main(["run", *sys.argv[1:]])
+
+
+def mirror_maker_1() -> None:
+    """MirrorMaker 1's command, under its old name."""
+    main(["kafka-mirror-maker", *sys.argv[1:]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -11,6 +11,8 @@ from heliograph.cli import output
 from heliograph.cli.config import ClustersOption, FileArgument, MoreClusters
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heliograph.config.mirror_config import MirrorConfig
     from heliograph.control.rest.server import RestServer
     from heliograph.control.running_mirror import RunningMirror
@@ -42,7 +44,6 @@ def run(
     """
     from heliograph.cli.logs import configure_logs
     from heliograph.config.mirror_config import load
-    from heliograph.control.supervisor import Supervisor, supervised_command, watch_lifeline
     from heliograph.engine.submission import is_submitted
 
     if more and not clusters:
@@ -52,13 +53,27 @@ def run(
         os.environ["HELIOGRAPH_SPARK_MASTER"] = master  # as every key of the file can be given
     targets = [*clusters, *(more or ())] if clusters else None
     config = load(file, clusters=targets)
-    if not (once or is_submitted()):
-        _show_warnings(config)
-        options = [*(["--json-log"] if json_log else []), *(["--rest"] if rest else [])]
-        chosen = ["--clusters", *targets] if targets else []
-        raise typer.Exit(Supervisor(supervised_command(["run", str(file), "--once", *options, *chosen])).run())
+    if once or is_submitted():
+        mirror_until_signalled(config, rest)
+        return
+    options = [*(["--json-log"] if json_log else []), *(["--rest"] if rest else [])]
+    chosen = ["--clusters", *targets] if targets else []
+    supervise(config, ["run", str(file), "--once", *options, *chosen])
+
+
+def supervise(config: MirrorConfig, arguments: Sequence[str]) -> NoReturn:
+    """Keep a process of this program alive that mirrors, and end as it ends."""
+    from heliograph.control.supervisor import Supervisor, supervised_command
+
+    _show_warnings(config)
+    raise typer.Exit(Supervisor(supervised_command(arguments)).run())
+
+
+def mirror_until_signalled(config: MirrorConfig, rest: bool) -> None:
+    """Mirror in this process."""
     from heliograph.control.lifecycle import run_until_signalled
     from heliograph.control.running_mirror import RunningMirror
+    from heliograph.control.supervisor import watch_lifeline
 
     mirror = RunningMirror(config)
     run_until_signalled(mirror, _server(mirror, rest), watch_lifeline())

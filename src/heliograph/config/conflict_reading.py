@@ -108,7 +108,9 @@ class ConflictReader:
             found = self._of_flows(name, setting.option, target)
             for other in found[1:]:
                 if name != _TOPICS and found[0].value != other.value:
-                    where = f"line {found[0].origin.line} says {found[0].text}, and both count for {target}"
+                    first = found[0].origin
+                    place = first.variable or f"line {first.line}"
+                    where = f"{place} says {found[0].text}, and both count for {target}"
                     self._report(Severity.ERROR, other, where, f"write {target}.{name} instead of both")
 
     def _check(self, config: ConflictConfig) -> None:

@@ -1,4 +1,4 @@
-"""Every effective value of a configuration, in groups, with the line it came from."""
+"""Every effective value of a configuration, in groups, with the line or variable it came from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.config.address import ROLES
 from heliograph.config.option import Effect, Scope
-from heliograph.config.setting import OriginKind, Setting
+from heliograph.config.setting import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,4 +72,4 @@ def _shown(settings: Iterable[Setting]) -> tuple[Setting, ...]:
 
 def _is_worth_showing(setting: Setting) -> bool:
     acts = setting.option is None or setting.option.effect is Effect.ACTS
-    return acts or setting.origin.kind is OriginKind.FILE
+    return acts or setting.origin.is_given

@@ -180,7 +180,7 @@ class Inspector:
         new_key = address.prefix + option.replaced_by
         message = f"old name, which MirrorMaker 2 ignores since {option.removed}"
         if new_key in entries:
-            message = f"old name, ignored because {new_key} is set on line {entries[new_key].line}"
+            message = f"old name, ignored because {new_key} is set {entries[new_key].place}"
         return self._problem(Severity.WARNING, entry, message, f"write {new_key}")
 
     def _shadowed(self, entries: Mapping[str, Entry], source: str, target: str) -> Iterator[Problem]:
@@ -188,7 +188,7 @@ class Inspector:
             yield self._problem(
                 Severity.WARNING,
                 loser,
-                f"loses to {winner.key} on line {winner.line}, as in MirrorMaker 2",
+                f"loses to {winner.key} {winner.place}, as in MirrorMaker 2",
                 f"to set it for this flow write {spelling}",
             )
 
@@ -197,7 +197,7 @@ class Inspector:
             yield self._problem(
                 Severity.WARNING,
                 loser,
-                f"loses to {winner.key} on line {winner.line}, as in MirrorMaker 2",
+                f"loses to {winner.key} {winner.place}, as in MirrorMaker 2",
                 f"remove {winner.key} to set it for each target",
             )
 

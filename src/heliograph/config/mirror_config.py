@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heliograph.config import options, properties
+from heliograph.config import options
 from heliograph.config.conflict_reading import ConflictReader
+from heliograph.config.environment import read_with_variables
 from heliograph.config.hook_reading import HookReader
 from heliograph.config.option import Scope
 from heliograph.config.overrides import revised
@@ -78,8 +79,16 @@ class MirrorConfig:
 def load(
     path: str | Path, environment: Mapping[str, str] | None = None, clusters: Sequence[str] | None = None
 ) -> MirrorConfig:
-    """Read a file; `clusters` keeps only flows to these targets. Raises ConfigError with all problems."""
-    return _read(_Origin(properties.read(Path(path)), os.environ if environment is None else environment, clusters))
+    """Read a file, and variables; `clusters` keeps only flows to these targets. Raises ConfigError: all problems."""
+    variables = os.environ if environment is None else environment
+    return load_properties(read_with_variables(Path(path), variables), variables, clusters)
+
+
+def load_properties(
+    file: PropertiesFile, environment: Mapping[str, str], clusters: Sequence[str] | None = None
+) -> MirrorConfig:
+    """The same of entries that have been read; the environment is only for `${env:…}`."""
+    return _read(_Origin(file, environment, clusters))
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,7 @@ def _read(origin: _Origin) -> MirrorConfig:
     conflicts = conflict_reader.read(reading.clusters.values(), flows)
     found.extend(conflict_reader.problems)
     found.extend(check_spark(settings, bool(conflicts), file.file))
-    problems = _in_order(_without(reading.secrets, problem) for problem in found)
+    problems = _in_order(_placed(file, _without(reading.secrets, problem)) for problem in found)
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ConfigError([problem for problem in problems if problem.severity is not Severity.NOTE])
     spark = {name: revealed_text(s.value) for name, s in settings.items() if name.startswith("spark.")}
@@ -131,6 +140,14 @@ def _read(origin: _Origin) -> MirrorConfig:
 def _without(secrets: Sequence[Secret], problem: Problem) -> Problem:
     """The problem with every secret hidden: a second line, should a message ever repeat a value."""
     return replace(problem, message=redact(problem.message, secrets), hint=redact(problem.hint, secrets))
+
+
+def _placed(file: PropertiesFile, problem: Problem) -> Problem:
+    """The problem at the variable or the other file that holds its key, if one does."""
+    entry = file.entries.get(problem.key)
+    if entry is None or entry.line != problem.line or problem in file.problems:
+        return problem
+    return replace(problem, file=entry.variable or entry.file or problem.file)
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

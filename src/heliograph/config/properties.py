@@ -24,11 +24,20 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Entry:
-    """One key with its value, and the line on which it begins."""
+    """One key with its value, and the line on which it begins; and who holds it, if not the file that was read."""
 
     key: str
     value: str
-    line: int
+    line: int  # 0: a variable that is one value, or a change while the flow runs
+    variable: str = ""
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as one says it in a sentence."""
+        if self.variable or self.file:
+            return f"in {self.variable or self.file}" + (f", line {self.line}" if self.line else "")
+        return f"on line {self.line}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from heliograph.config.problem import Problem, Severity
 from heliograph.config.rest_access import RestAccess
 from heliograph.config.rest_reading import RestReader
-from heliograph.config.setting import OriginKind
 from heliograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _TOKEN = "make a caller with: heliograph token NAME --role admin"  # noqa: S105
 def is_rest_wanted(settings: Mapping[str, Setting]) -> bool:
     """Whether a file asks for a REST server."""
     listeners = settings["listeners"]
-    return listeners.origin.kind is OriginKind.FILE and bool(listeners.value)
+    return listeners.origin.is_given and bool(listeners.value)
 
 
 def check_rest(settings: Mapping[str, Setting], file: str) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from heliograph.config import jaas, stores
 from heliograph.config.problem import Problem, Severity
 from heliograph.config.secret import Secret
-from heliograph.config.setting import OriginKind, value_text
+from heliograph.config.setting import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +96,7 @@ class _Reader:
         return all(setting.valid for name, setting in self._settings.items() if name.startswith(prefix))
 
     def _is_set(self, name: str) -> bool:
-        return self._settings[name].origin.kind is OriginKind.FILE
+        return self._settings[name].origin.is_given
 
     def _report(self, severity: Severity, name: str, message: str, hint: str = "") -> None:
         origin = self._settings[name].origin

@@ -30,21 +30,34 @@ class OriginKind(Enum):
     """Who decided on a value."""
 
     FILE = "file"
+    VARIABLE = "variable"
     DEFAULT = "default"
     DERIVED = "derived"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value comes from: a line of the file, the default, or other values."""
+    """Where a value comes from: a line of the file, a variable, the default, or other values."""
 
     kind: OriginKind
-    file: str = ""
+    file: str = ""  # or the name of the variable
     line: int | None = None
     key: str = ""
 
+    @property
+    def is_given(self) -> bool:
+        """Whether somebody has said it, be it in the file or by a variable."""
+        return self.kind in (OriginKind.FILE, OriginKind.VARIABLE)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that holds it, if one does."""
+        return self.file if self.kind is OriginKind.VARIABLE else ""
+
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} {self.key}" if self.kind is OriginKind.FILE else self.kind.value
+        if not self.is_given:
+            return self.kind.value
+        return f"{self.file}:{self.line} {self.key}" if self.line or not self.variable else f"{self.file} {self.key}"
 
 
 DEFAULT: Final = Origin(OriginKind.DEFAULT)
@@ -76,7 +89,9 @@ class ResolvedFile:
 
     def origin(self, entry: Entry) -> Origin:
         """The place of an entry."""
-        return Origin(OriginKind.FILE, self.file, entry.line, entry.key)
+        if entry.variable:
+            return Origin(OriginKind.VARIABLE, entry.variable, entry.line, entry.key)
+        return Origin(OriginKind.FILE, entry.file or self.file, entry.line, entry.key)
 
     def text(self, entry: Entry) -> str:
         """The entry's value with its references resolved."""

@@ -15,7 +15,7 @@ from heliograph.config.flow import FlowConfig
 from heliograph.config.option import FLOW_SCOPES
 from heliograph.config.overrides import Changes
 from heliograph.config.problem import Problem, Severity
-from heliograph.config.setting import OriginKind, Setting, value_text
+from heliograph.config.setting import Setting, value_text
 from heliograph.control.connector import Connector
 from heliograph.errors import ConfigError
 
@@ -65,7 +65,7 @@ def _settings(flow: FlowConfig) -> dict[str, Setting]:
 
 def _is_of_connectors(flow: FlowConfig, item: Setting) -> bool:
     """Whether the file says it, and not only to a worker."""
-    if item.origin.kind is not OriginKind.FILE:
+    if not item.origin.is_given:
         return False
     return item.option is None or item.option.scope in FLOW_SCOPES or item.origin.key.startswith(f"{flow.name}.")
 
@@ -75,7 +75,7 @@ def _client_settings(side: str, cluster: ClusterConfig) -> Iterator[tuple[str, S
     by_role = {role: cluster.clients[role].settings for role in ROLES}
     for role, settings in by_role.items():
         for name, item in settings.items():
-            if item.origin.kind is OriginKind.FILE:
+            if item.origin.is_given:
                 is_shared = all(others.get(name) == item for others in by_role.values())
                 yield f"{side}.cluster.{name}" if is_shared else f"{side}.{role}.{name}", item
 

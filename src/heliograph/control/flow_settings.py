@@ -42,6 +42,7 @@ def _lane_settings(flow: FlowConfig) -> LaneSettings:
     return LaneSettings(
         limits=_fetch_limits(flow),
         start=_start(flow),
+        start_group=str(flow.get("start.group.id") or ""),
         goes_on_after_loss=flow.get("on.data.loss") == "continue",
         is_exactly_once=flow.get("exactly.once.source.support") != "disabled",
         bytes_per_second=float(flow.number("bandwidth.limit.bytes.per.second")),

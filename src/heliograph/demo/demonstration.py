@@ -93,7 +93,7 @@ class Demonstration:
             self._console.print("starting two Kafka clusters, primary and backup …")
             specs = [ClusterSpec(alias, folder=folder.absolute() / alias) for alias in ("primary", "backup")]
             clusters = stack.enter_context(running_clusters(*specs, say=self._console.print))
-            running = RunningMirror(load(self._write_settings(folder, clusters)))
+            running = RunningMirror(load(self._write_settings(folder, clusters), environment={}))
             [flow] = running.drivers()
             with Admin(flow.settings.source) as admin:
                 admin.create_topics([NewTopic(name, partitions, 1, {}) for name, partitions in TOPICS.items()])

@@ -156,6 +156,10 @@ class PartitionCopy:
         self._committed_to = min(self._committed_to, offset - 1)
         self.point.last_fetched_epoch = self._done_epoch = -1
 
+    def write_down_start(self) -> None:
+        """The next transaction commits where the partition begins, though nothing has been copied yet."""
+        self._committed_to = self.point.offset - 1
+
     def refused(self, failure: PartitionFailed) -> PartitionFailed:
         """The same failure with what was refused: answers come in order, so it is the oldest batch on its way there."""
         sent = next(sent for sent in self._sent if sent.target == failure.target and not sent.is_done)

@@ -26,7 +26,7 @@ from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
-from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
+from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import PartitionFailed
 from heliograph.kafka.access import Access
@@ -129,12 +129,11 @@ class LaneSession:
 
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         fresh = [item.source for item in wanted if item.source not in known]
-        if self._settings.start == NOWHERE:
-            for source in fresh:
+        starts = beginnings(self._source, fresh, self._settings)
+        for source in fresh:
+            if source not in starts:
                 self._put_aside(source, WHY_NOWHERE)
-            wanted = [item for item in wanted if item.source in known]
-            fresh = []
-        starts = first_offsets(self._source, fresh, self._settings.start)
+        wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
         for item in wanted:
             position = known.get(item.source)
@@ -146,10 +145,18 @@ class LaneSession:
             target_offset = -1 if position is None else position.target_offset
             arguments = (item, point, target, self._outgoing, target_offset, rules[item.source.topic], position is None)
             self._copies[item.source] = self._copy_of(arguments)
+            if position is None and self._settings.start_may_move:
+                self._write_down_start(self._copies[item.source])
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
             else:
                 self._incoming.read(point)
+
+    def _write_down_start(self, copy: PartitionCopy) -> None:
+        """At once: an attempt that finds no position would begin at another place, and skip what came meanwhile."""
+        copy.write_down_start()
+        self._touched[copy.assignment.source] = copy
+        self._began = float("-inf")
 
     def _rules(self, topics: set[str]) -> dict[str, CopyRules]:
         """What each topic is copied by."""

@@ -22,12 +22,18 @@ class LaneSettings:
     commit_interval: float = 1.0
     limits: FetchLimits = field(default_factory=FetchLimits)
     start: int = EARLIEST  # where partitions without a position begin: earliest, latest, or a time in ms
+    start_group: str = ""  # a group of the source: such partitions begin where it stands, if it stands anywhere
     goes_on_after_loss: bool = False
     is_exactly_once: bool = True
     bytes_per_second: float = 0.0  # of one lane; 0: as fast as it goes
     compression: int | None = None  # the codec to write with; None: that of the source
     transaction_timeout_ms: int = 15_000  # after it brokers abort a transaction that was left open
     transforms: TransformSettings = field(default_factory=TransformSettings)
+
+    @property
+    def start_may_move(self) -> bool:
+        """Whether a later attempt could find another place to begin at, so that it must be written down at once."""
+        return self.start != EARLIEST or bool(self.start_group)
 
     def with_share_of(self, lanes: int) -> LaneSettings:
         """The same settings for one of so many lanes, which share the flow's bandwidth."""

@@ -15,6 +15,7 @@ from kafka.protocol.admin import (
     DeleteAclsRequest,
     DeleteTopicsRequest,
     DescribeConfigsRequest,
+    DescribeGroupsRequest,
     DescribeQuorumRequest,
     IncrementalAlterConfigsRequest,
     ListTransactionsRequest,
@@ -31,7 +32,7 @@ from heliograph.kafka.acls import Acl
 from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.fetching import READ_COMMITTED, READ_UNCOMMITTED
-from heliograph.kafka.network import TRANSACTION, Network, check, error_name
+from heliograph.kafka.network import GROUP, TRANSACTION, Network, check, error_name
 from heliograph.kafka.topics import (
     NewTopic,
     OpenTransaction,
@@ -53,9 +54,11 @@ _METADATA_VERSION = 10  # rights on the cluster come with versions 8 to 10, topi
 
 _UNKNOWN_TOPIC = 3
 _TOPIC_DENIED = 29
+_GROUP_DENIED = 30
 _CLUSTER_DENIED = 31
 _TOPIC_EXISTS = 36
 _INVALID_PARTITIONS = 37
+_EVEN_OF_MISSING_GROUPS = 5  # later versions of the request tell no rights on groups that do not exist
 _DELETED_BY_NAME = 5  # later versions of the request are about topic ids
 _TRANSACTIONAL_ID_DENIED = 53
 _NO_AUTHORIZER = 54
@@ -306,6 +309,23 @@ class Admin(Closeable):
             return frozenset()
         may_write = code != _TRANSACTIONAL_ID_DENIED
         return frozenset({Operation.Describe, Operation.Write} if may_write else {Operation.Describe})
+
+    def group_rights(self, name: str) -> Operations:
+        """What we may do with a consumer group, whether it exists or not."""
+        request = DescribeGroupsRequest(groups=[name], include_authorized_operations=True)
+
+        def ask(brokers: _Brokers) -> Any:
+            coordinator = brokers.coordinator(name, GROUP)
+            version = coordinator.version(DescribeGroupsRequest, highest=_EVEN_OF_MISSING_GROUPS)
+            return coordinator.call(request, version).groups[0]
+
+        try:
+            group = self._over_connections(ask)
+        except BrokerRefused as error:
+            if error.code != _GROUP_DENIED:
+                raise
+            return frozenset()
+        return frozenset() if group.error_code == _GROUP_DENIED else _operations(group.authorized_operations)
 
     # -- asking --------------------------------------------------------------------------------------------
 

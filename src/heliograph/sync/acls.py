@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from heliograph.config.flow import FlowConfig
 from heliograph.config.problem import Severity
-from heliograph.config.setting import OriginKind
 from heliograph.errors import BrokerRefused
 from heliograph.kafka.access import access_for
 from heliograph.kafka.acls import ALL_TOPICS, EVERYONE, Acl, AllOperations, Pattern, Permission
@@ -78,7 +77,7 @@ def examine_acls(flow: FlowConfig) -> list[Finding]:
     """Whether rights on topics would be copied, for a flow whose clusters answer; changes nothing."""
     if not flow.enabled:
         return []
-    if flow.setting(_ENABLED).origin.kind is not OriginKind.FILE:
+    if not flow.setting(_ENABLED).origin.is_given:
         message = f"{_ENABLED} is not set: rights on topics are not copied; MirrorMaker 2 would copy them"
         return [Finding(Severity.NOTE, flow.name, message, "set it to true or false")]
     with (

@@ -16,6 +16,7 @@ from heliograph.sync.rights import (
     Need,
     Resource,
     grant_commands,
+    group_needs,
     lack,
     missing_rights,
     source_needs,
@@ -99,6 +100,7 @@ class _Examination:
         if self.flow.enabled and self.clusters[0].cluster_id == self.clusters[1].cluster_id:
             self._report_same_cluster()
             return
+        self._check_group_rights()
         source_topics = self.source.topics() if self.flow.enabled else {}
         target_topics = self.target.topics()
         settings = self._source_settings(source_topics)
@@ -151,6 +153,12 @@ class _Examination:
                     name,
                     f"is named in topics but does not exist on {self.source.access.alias}",
                 )
+
+    def _check_group_rights(self) -> None:
+        needs = group_needs(self.flow) if self.flow.enabled else []
+        for name in dict.fromkeys(need.name for need in needs):
+            wanted = [need for need in needs if need.name == name]
+            self._require(self.source, wanted, {name: self.source.group_rights(name)})
 
     def _check_target_rights(self, plan: TopicPlan, existing: Mapping[str, TopicInfo]) -> None:
         needs = target_needs(self.flow, plan, existing)

@@ -11,6 +11,7 @@ from heliograph.config import stores
 from heliograph.config.flow import FlowConfig
 from heliograph.kafka.access import Access
 from heliograph.kafka.topics import Operation, Operations
+from heliograph.sync.progress_group import progress_group_id
 from heliograph.sync.topics import TopicPlan, internal_topics
 
 _SOURCE = frozenset({Operation.Read, Operation.Describe, Operation.DescribeConfigs})
@@ -26,6 +27,7 @@ class Resource(Enum):
 
     TOPIC = "--topic"
     TRANSACTIONAL_ID = "--transactional-id"
+    GROUP = "--group"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,13 @@ def source_needs(flow: FlowConfig, topics: Collection[str], existing: Collection
     needs = [Need(Resource.TOPIC, topic, _SOURCE) for topic in sorted(topics)]
     syncs = offset_syncs_on_source(flow)
     return [*needs, Need(Resource.TOPIC, syncs, _with_create(_WRITTEN, syncs, existing))] if syncs else needs
+
+
+def group_needs(flow: FlowConfig) -> list[Need]:
+    """What a flow that begins where a group stands, or moves one along, needs to be allowed of groups on the source."""
+    start, progress = str(flow.get("start.group.id") or ""), progress_group_id(flow)
+    needs = [Need(Resource.GROUP, start, frozenset({Operation.Describe}))] if start else []
+    return [*needs, Need(Resource.GROUP, progress, frozenset({Operation.Read}))] if progress else needs
 
 
 def offset_syncs_on_source(flow: FlowConfig) -> str:

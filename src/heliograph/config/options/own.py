@@ -61,6 +61,15 @@ OPTIONS: Final = (
         minimum=0,
     ),
     Option(
+        "start.group.id",
+        Kind.STRING,
+        None,
+        "Partitions without a stored position begin where this consumer group of the source stands, such as that of "
+        "a tool that mirrored before; those it has committed nothing for, by `start.timestamp.ms` or "
+        "`auto.offset.reset`.",
+        Scope.OWN,
+    ),
+    Option(
         "ledger.topic.replication.factor",
         Kind.SHORT,
         3,

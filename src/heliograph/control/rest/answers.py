@@ -221,7 +221,7 @@ class SettingAnswer(BaseModel):
     name: str
     value: str
     default: str
-    origin: str = Field(description="file, default, derived, or changed over REST")
+    origin: str = Field(description="file, variable, default, derived, or changed over REST")
     line: int | None
     doc: str
     acts: bool

@@ -12,7 +12,6 @@ from heliograph.engine.settings import FlowSettings, LaneSettings
 from heliograph.engine.tables.rules import SqlRules
 from heliograph.engine.task import LaneTask
 from heliograph.errors import BrokerRefused, ClusterError
-from heliograph.kafka.reading import EARLIEST
 from heliograph.model import Assignment, LedgerEntry, TopicPartition
 
 _REST_SECONDS = 60.0  # before a partition that was set aside is tried again
@@ -78,7 +77,7 @@ class TableFlowDriver(FlowDriver):
         except BrokerRefused:
             return True  # a topic is gone, or may not be read: the lane that reads it tells
         known = self.mirrored_offsets()
-        starts_late = self.settings.lane.start != EARLIEST
+        starts_late = self.settings.lane.start_may_move
         return any(end > known[where] + 1 if where in known else end > 0 or starts_late for where, end in ends.items())
 
     def _current_log(self) -> ClusterLog:

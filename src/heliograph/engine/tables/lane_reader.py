@@ -19,7 +19,7 @@ from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.source_broker import Arrival
-from heliograph.engine.start import NOWHERE, WHY_NOWHERE, first_offsets
+from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.tables.columns import Gathered
 from heliograph.engine.tables.handover import Begun, Coverage, Handover
 from heliograph.engine.tables.partition_read import PartitionRead
@@ -29,7 +29,7 @@ from heliograph.kafka import reading
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED, Fetched, FetchPoint
 from heliograph.kafka.network import Network, check, error_name
-from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.kafka.reading import LATEST
 from heliograph.model import Assignment, Event, EventKind, LeftOut, Position, TopicPartition
 
 _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown topic id, inconsistent topic id
@@ -94,15 +94,14 @@ class LaneReader:
         return [item for item in self._plan.assignments if item.source.topic not in missing]
 
     def _begin(self, wanted: Sequence[Assignment], known: dict[TopicPartition, Position]) -> None:
-        if self._settings.start == NOWHERE:
-            for item in wanted:
-                if item.source not in known:
-                    self._put_aside(item.source, WHY_NOWHERE, -1)
-            wanted = [item for item in wanted if item.source in known]
         ends = self._ends([item.source for item in wanted])
         wanted = [item for item in wanted if item.source in ends]
         fresh = [item.source for item in wanted if item.source not in known]
-        starts = first_offsets(self._source, fresh, self._settings.start)
+        starts = beginnings(self._source, fresh, self._settings)
+        for source in fresh:
+            if source not in starts:
+                self._put_aside(source, WHY_NOWHERE, -1)
+        wanted = [item for item in wanted if item.source in known or item.source in starts]
         numbers = {item.source: number for number, item in enumerate(self._plan.assignments)}
         for item in wanted:
             self._begin_one(item, numbers[item.source], known.get(item.source), starts, ends[item.source])
@@ -123,7 +122,7 @@ class LaneReader:
         provenance = self._provenance.of(self._plan.left_out.get(source.topic, LeftOut()))
         read = self._reads[source] = PartitionRead(item, number, point, end, position is None, provenance)
         # Where a partition begins must be written down unless every later attempt would find the same place.
-        read.is_news = position is None and (offset > 0 or self._settings.start != EARLIEST)
+        read.is_news = position is None and (offset > 0 or self._settings.start_may_move)
         if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
             self._suspicions[source] = Suspicion(UUID(position.topic_id))
         elif offset > end:

@@ -14,12 +14,13 @@ from typing import Final
 
 import javaproperties
 
-from heliograph.config import properties
 from heliograph.config.address import Address, Place, locate
+from heliograph.config.environment import read_with_variables
 from heliograph.config.flow import FlowConfig
 from heliograph.config.mirror_config import MirrorConfig, load
 from heliograph.config.option import Scope
 from heliograph.config.value import split_list
+from heliograph.config.variable_name import FILE_ALONE
 from heliograph.recovery.drill.names import DrillNames
 from heliograph.sync.topics import mirrored_names
 
@@ -29,7 +30,8 @@ _LEFT_OUT: Final = (
     "clusters", "enabled", "hooks", "hooks.", "topics", "topics.", "topic.filter.class", "groups", "groups.",
     "group.filter.class", "group.id", "name", "connector.class", "offset.storage.topic", "status.storage.topic",
     "config.storage.topic", "offsets.storage.topic", "source.cluster.alias", "target.cluster.alias",
-    "progress.group.", "start.timestamp.ms", "emit.heartbeats.", "heartbeats.replication.", "sync.topic.acls.",
+    "progress.group.", "start.timestamp.ms", "start.group.id", "emit.heartbeats.", "heartbeats.replication.",
+    "sync.topic.acls.",
     "emit.checkpoints.interval.seconds", "sync.group.offsets.interval.seconds", "sync.group.deletions.",
     "refresh.", "transforms", "transforms.", "predicates", "predicates.",
 )  # fmt: skip
@@ -110,7 +112,12 @@ def write_config(entries: Entries, names: DrillNames, folder: Path) -> DrillConf
     file, blind = folder / "drill.properties", folder / "lost.properties"
     _write(file, entries)
     _write(blind, _without_source(entries, names))
-    return DrillConfig(file, load(file), load(blind), names)
+    return DrillConfig(file, _load(file), _load(blind), names)
+
+
+def _load(file: Path) -> MirrorConfig:
+    """The drill's own file has what variables say, under other names."""
+    return load(file, {**os.environ, FILE_ALONE: "1"})
 
 
 def carriers(production: MirrorConfig, drill: DrillConfig) -> list[str]:
@@ -121,7 +128,7 @@ def carriers(production: MirrorConfig, drill: DrillConfig) -> list[str]:
 
 
 def _renamed(file: Path, names: DrillNames, only: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
-    entries = properties.read(file).entries
+    entries = read_with_variables(file, os.environ).entries
     aliases = [alias for alias in split_list(entries["clusters"].value) if alias]
     new = {names.source: names.source_alias, names.target: names.target_alias}
     for key, entry in entries.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
+from heliograph.config.variable_name import FILE_ALONE
 from heliograph.embedded.child import ChildProcess
 
 
@@ -19,7 +20,9 @@ class DrillMirror:
         temporary = folder / "mirror"
         temporary.mkdir()
         command = [sys.executable, "-m", "heliograph", "run", str(file), "--once"]
-        self._process = ChildProcess("the mirror", command, folder / "mirror.log", {"TMPDIR": str(temporary)})
+        self._process = ChildProcess(
+            "the mirror", command, folder / "mirror.log", {"TMPDIR": str(temporary), FILE_ALONE: "1"}
+        )
 
     def ensure_running(self) -> None:
         """Fail with the end of its log when it has ended."""

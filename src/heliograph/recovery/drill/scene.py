@@ -85,9 +85,10 @@ class Rehearsal(Scene):
     kind = "rehearsal"
 
     def __init__(self, production: MirrorConfig, names: DrillNames, folder: Path) -> None:
-        self.digest_of, self.file_name = Path(production.file), production.file
+        source, self.file_name = Path(production.file), production.file
         self.folder = folder
-        self.drill = write_config(rehearsal_entries(self.digest_of, names), names, folder)
+        self.drill = write_config(rehearsal_entries(source, names), names, folder)
+        self.digest_of = source if source.exists() else self.drill.file
         self._production = production
 
     @property

@@ -222,7 +222,8 @@ def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartit
         books.positions = newest_positions(loop, network, names[1], flow.source.alias, wanted)
         first = reading.list_offsets(network, names[0], {0: EARLIEST})[0]
         starts_at_begin = flow.source.client_settings("consumer")["auto.offset.reset"] == "earliest"
-        begins_at_start = first == 0 and starts_at_begin and flow.get("start.timestamp.ms") is None
+        starts_elsewhere = flow.get("start.timestamp.ms") is not None or flow.get("start.group.id")
+        begins_at_start = first == 0 and starts_at_begin and not starts_elsewhere
         for _, record in reading.read_to_end(loop, network, names[0], {0: first}):
             value = record.value or b"{}"
             producer_id = ledger.decode_producer_id(value)

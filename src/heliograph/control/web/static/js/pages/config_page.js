@@ -12,6 +12,7 @@ const EVERY = 10_000;
 const LOOKS = {
   changed: ["warn", "warn", "changed over REST; wins over the file"],
   file: ["good", "check", "stands in the file"],
+  variable: ["good", "check", "an environment variable; wins over the file"],
   derived: ["idle", "arrow", "follows from other settings"],
   default: ["plain", null, "nobody has set it"],
 };

@@ -1,0 +1,1 @@
+"""What other tools were told, said as an mm2.properties file."""
