@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from heliograph import __version__
 from heliograph.errors import StartError
 
 
@@ -20,5 +21,8 @@ def bench(context: typer.Context) -> None:
     """
     root = Path(__file__).parents[3]
     if not (root / "bench" / "__main__.py").exists():
-        raise StartError("the benchmarks are in the project's repository: run this from a clone")
+        raise StartError(
+            "the benchmarks are not in the installed package: run ./heliograph bench in a clone, "
+            f"or in the unpacked source distribution heliograph-{__version__}.tar.gz"
+        )
     raise typer.Exit(subprocess.run([sys.executable, "-m", "bench", *context.args], cwd=root, check=False).returncode)

@@ -44,15 +44,18 @@ def run(
     """
     from heliograph.cli.logs import configure_logs
     from heliograph.config.mirror_config import load
+    from heliograph.config.variable_name import variable_for
     from heliograph.engine.submission import is_submitted
 
     if more and not clusters:
         raise typer.BadParameter(f"only one file can be run at a time, not also {more[0]}")
     configure_logs(json_log)
     if master:
-        os.environ["HELIOGRAPH_SPARK_MASTER"] = master  # as every key of the file can be given
+        os.environ[variable_for("spark.master")] = master  # for the process that is started below too
     targets = [*clusters, *(more or ())] if clusters else None
     config = load(file, clusters=targets)
+    if is_submitted():
+        _show_warnings(config)
     if once or is_submitted():
         mirror_until_signalled(config, rest)
         return
