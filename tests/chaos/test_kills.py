@@ -23,7 +23,7 @@ from tests.zoo.topics import fresh_name
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _OPTIONS = {"primary->backup.topics": "struck.*", "refresh.topics.interval.seconds": "1"}
-_FEW = Strikes(worker=10, jvm=1, engine=1)
+_FEW = Strikes(worker=4, jvm=1, engine=1)
 _MANY = Strikes(worker=44, jvm=10, engine=10, longest_calm=4, hasty=0.2)
 
 

@@ -23,7 +23,7 @@ from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
-_FEW = Strikes(worker=6, jvm=1, engine=1)
+_FEW = Strikes(worker=2, jvm=1, engine=1)
 _MANY = Strikes(worker=44, jvm=10, engine=10, longest_calm=4, hasty=0.2)
 _KAFKA = "org.apache.kafka.connect.transforms."
 _FLOW = {

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _PARTITIONS = 3
 _IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
-_FEW = Strikes(worker=3)
+_FEW = Strikes(worker=2)
 _MANY = Strikes(worker=14, jvm=3, engine=3, longest_calm=3)
 _LANES = (1, 3, 2, 1, 3)
 _CALM_SECONDS = 5
