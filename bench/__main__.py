@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeghit] [--rounds 3] [--write]."""
+"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeghikstw] [--rounds 3] [--write]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from bench import settings
+from bench import scale, settings
 from bench.conflicts import NAME as CONFLICTS
 from bench.conflicts import detection
 from bench.group_sync import TOPICS as SYNCED_TOPICS
@@ -31,6 +31,8 @@ from bench.rivals import Heliograph, RealMirrorMaker2, Rival
 from bench.topics import ManyTopics, many_topics
 from bench.transforms import BOTH, ORDERS, OURS, Change
 from bench.verify import verification
+from bench.wan import FAR_CLUSTERS, MEGABITS, MUST_SHARE, FarCluster
+from bench.wan import ORDERS as FAR_ORDERS
 from bench.workloads import CATCH_UP, PLAIN, TINY, Workload
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.jars import kafka_version
@@ -40,6 +42,7 @@ from heliograph.kafka.topics import NewTopic
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 RATES = (100, 500)
+RIVALS = ("ours", "theirs")
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 10 * 2**30
 
@@ -178,6 +181,37 @@ class Bench:
         self.notes.append(f"(k) {result}")
         self.console.print(self.notes[-1])
 
+    def scale(self, sizes: Sequence[int], seconds: float) -> None:
+        """Workload s: what ever more partitions cost."""
+        results = []
+        for topics in sizes:
+            with self._clusters(scale.BROKER_SETTINGS) as (source, target):
+                properties = settings.heliograph(settings.common(source, target, scale.TOPICS, 2))
+                folder = Path(tempfile.mkdtemp(dir=self.folder))
+                results.append(scale.measure(properties, folder, source, target, topics, seconds))
+            self._note(f"(s) {results[-1]}")
+        for growth in scale.growth(results):
+            self._note(f"(s) {growth}")
+
+    def wan(self) -> None:
+        """Workload w: one lane over a long link, towards the mirror and away from it."""
+        for far in FAR_CLUSTERS:
+            figures = {name: statistics.median(self._over(far, name) for _ in range(self.rounds)) for name in RIVALS}
+            title = f"one lane, {far}: share of {MEGABITS} Mbit/s"
+            self.rows.append(Row("w", title, figures["ours"], figures["theirs"], f"{MUST_SHARE} ours"))
+
+    def _over(self, far: FarCluster, name: str) -> float:
+        with far.clusters() as clusters:
+            source, target = clusters
+            FAR_ORDERS.prepare(source, self.folder)
+            FAR_ORDERS.warm_up(target, self.folder)
+            gigabytes = log_gigabytes(source, FAR_ORDERS.topic)
+            topic, codec = FAR_ORDERS.topic, FAR_ORDERS.codec
+            rival = self._rival(name, source, target, topic, 1, codec, extra=far.settings(clusters))
+            result = catch_up(rival, target, f"primary.{topic}", FAR_ORDERS.records, gigabytes)
+        self.console.print(f"(w) {far}, {name}: {far.share(result, gigabytes):.2f} of the link, {result}")
+        return far.share(result, gigabytes)
+
     def transforms(self) -> None:
         """Workload t: what MirrorMaker 2 can do too, side by side; and what it cannot."""
         for change in BOTH:
@@ -231,8 +265,15 @@ class Bench:
         properties = settings.mirrormaker2(base, codec)
         return RealMirrorMaker2(settings.eager(properties) if name.endswith("linger.ms 0") else properties, folder)
 
-    def _clusters(self) -> AbstractContextManager[list[EmbeddedCluster]]:
-        return running_clusters(ClusterSpec("primary", heap="1g"), ClusterSpec("backup", heap="1g"))
+    def _clusters(
+        self, broker_settings: Mapping[str, str] | None = None
+    ) -> AbstractContextManager[list[EmbeddedCluster]]:
+        specs = [ClusterSpec(alias, heap="1g", settings=broker_settings or {}) for alias in ("primary", "backup")]
+        return running_clusters(*specs)
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+        self.console.print(text)
 
     def _row(
         self,
@@ -301,15 +342,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
     parser.add_argument(
         "--workloads",
-        default="abcdeghikt",
+        default="abcdeghikstw",
         help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync, h questions over REST, "
-        "i verification, k conflicts, t transforms",
+        "i verification, k conflicts, s scale, t transforms, w long links",
     )
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
     parser.add_argument(
         "--variants", action="store_true", help="also 1, 2, 4 lanes and transactions off, on workload a"
     )
     parser.add_argument("--topics", type=int, default=1000, help="topics of workload d")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=scale.SIZES, help="topics of workload s, each of four partitions"
+    )
     parser.add_argument("--seconds", type=float, default=20, help="length of each latency measurement")
     parser.add_argument("--write", action="store_true", help="write bench/RESULTS.md")
     parser.add_argument(
@@ -335,8 +379,12 @@ def main() -> None:
             bench.verification()
         if "k" in arguments.workloads:
             bench.conflicts(arguments.seconds)
+        if "s" in arguments.workloads:
+            bench.scale(arguments.sizes, arguments.seconds)
         if "t" in arguments.workloads:
             bench.transforms()
+        if "w" in arguments.workloads:
+            bench.wan()
         if arguments.variants:
             bench.variants(CATCH_UP)
     console.print(_table(bench.rows))

@@ -90,6 +90,11 @@ class Heliograph:
         self._process.terminate()
         self._process.wait(60)
 
+    @property
+    def pid(self) -> int:
+        """Of the supervisor, the root of all its processes."""
+        return self._process.pid
+
     def usage(self) -> Usage:
         """Supervisor, engine, JVM and workers together."""
         return self._tree.usage()

@@ -75,8 +75,7 @@ def test_the_nearest_variable_is_found_at_every_level() -> None:
 
 
 def test_variables_that_the_program_reads_itself_are_no_options() -> None:
-    named = {  # the shell asks for completion by a variable of another kind
-        name for path in SOURCES.rglob("*.py") for name in re.findall(r"(?<!_)HELIOGRAPH_[A-Z_]*[A-Z]", path.read_text())
-    }
+    pattern = re.compile(r"(?<!_)HELIOGRAPH_[A-Z_]*[A-Z]")  # the shell asks for completion by another kind of name
+    named = {name for path in SOURCES.rglob("*.py") for name in pattern.findall(path.read_text())}
     assert {name for name in named if not is_own(name)} == {"HELIOGRAPH_FACT"}
     assert is_own("HELIOGRAPH_FACT_GROUPS")

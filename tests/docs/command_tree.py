@@ -10,7 +10,7 @@ import typer.main
 from heliograph.cli.main import app
 
 _OPTIONS_OF_ALL = {"--help"}
-_ENTRY_POINTS = {"heliograph": [], "connect-mirror-maker": ["run"]}
+_ENTRY_POINTS = {"heliograph": [], "connect-mirror-maker": ["run"], "kafka-mirror-maker": ["kafka-mirror-maker"]}
 
 
 def is_ours(program: str) -> bool:
@@ -31,7 +31,7 @@ def check_names(words: Sequence[str]) -> None:
     """Raise ValueError if a call has a command or an option that is not there; arguments may be placeholders."""
     _, command, rest = _found([*_ENTRY_POINTS[words[0]], *words[1:]])
     if not _is_group(command) and not command.context_settings.get("ignore_unknown_options"):
-        _expect_options(command, [word for word in rest if word.startswith("-") and not word[1:2].isdigit()])
+        _expect_options(command, [word for word in rest if word.startswith("-") and word[1:2].strip("0123456789")])
 
 
 def _found(words: list[str]) -> tuple[str, Any, list[str]]:

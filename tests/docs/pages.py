@@ -21,7 +21,7 @@ _SCRIPT = "#!"
 _SHELL = ("sh", "bash", "shell", "console")
 # Blocks without a kind hold output and settings too: a line of theirs is a command if it begins with one of these.
 _PROGRAM = re.compile(
-    r"\./(heliograph|test)|heliograph|(connect|kafka)-mirror-maker|python|pip|mkdocs|curl|man|spark-submit"
+    r"\./(heliograph|test)|heliograph|(bin/)?(connect|kafka)-mirror-maker|python|pip|mkdocs|curl|man|spark-submit"
     r"|docker|helm|kubectl|systemctl|journalctl"
 )
 
@@ -44,11 +44,11 @@ class Command:
 
     @cached_property
     def words(self) -> list[str]:
-        """Program and arguments, without variables in front; `./heliograph` is `heliograph`."""
+        """Program and arguments, without variables in front, and without the place of a program in a clone."""
         words = shlex.split(self.text)
         while words and _VARIABLE.fullmatch(words[0]):
             del words[0]
-        return [words[0].removeprefix("./"), *words[1:]]
+        return [words[0].removeprefix("./").removeprefix("bin/"), *words[1:]]
 
     @property
     def program(self) -> str:

@@ -61,7 +61,7 @@ def test_many_commands_are_found() -> None:
     [
         (["heliograph", "stauts", "mm2.properties"], "no command stauts"),
         (["heliograph", "config", "chekc"], "no command chekc"),
-        (["heliograph", "status"], "Missing parameter: file"),
+        (["heliograph", "package"], "Missing parameter: folder"),
         (["heliograph", "status", "mm2.properties", "--follow"], "No such option"),
         (["heliograph", "verify", "mm2.properties", "-o", "xml"], "xml"),
         (["heliograph", "--verison"], "no option --verison"),

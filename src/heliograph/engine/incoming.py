@@ -3,16 +3,20 @@
 That is its leader, or the replica in our rack that the leader names (KIP-392). A replica may lag, so its word about
 what a partition holds counts for nothing: whatever it refuses, the leader is asked. Partitions whose broker is lost are
 adrift until their leader, the same or a new one, can be reached; the others are read on.
+
+A far broker that sends as much as it may is read over several lines, each with some of the partitions: while one
+answer is on its way, the others have been asked for. A broker looks at the requests of one connection one after the
+other, and lets each wait for data, so every line has a connection of its own.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
-from heliograph.engine.source_broker import Arrival, SourceBroker
+from heliograph.engine.source_broker import Arrival, Pace, SourceBroker
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.connection import Connection
 from heliograph.kafka.fetching import Fetched, FetchLimits, FetchPoint
@@ -26,6 +30,7 @@ _LOOK_AGAIN_SECONDS = 0.25
 _AVOID_SECONDS = 10.0  # a little more than brokers take to notice that one of them is dead
 _ASK_LEADERS_SECONDS = 60.0  # a replica that has fallen behind is not named again
 _LONG_SECONDS = 30.0
+_FAR_LINES = 3  # to one broker
 
 
 @dataclass
@@ -44,8 +49,8 @@ class Incoming:
         self.arrivals: deque[Arrival] = deque()
         self._network = network
         self._limits = limits
-        self._bytes_per_second = bytes_per_second
-        self._brokers: dict[int, SourceBroker] = {}
+        self._pace = Pace(bytes_per_second)
+        self._brokers: dict[int, list[SourceBroker]] = {}  # the lines to each
         self._followed: dict[TopicPartition, SourceBroker] = {}
         self._adrift: dict[TopicPartition, _Adrift] = {}
         self._avoided: dict[int, float] = {}  # replicas that the leader shall not send us to, and until when
@@ -81,9 +86,10 @@ class Incoming:
         self._leave_lost_brokers()
         self._leave_old_followers()
         self._settle_adrift()
+        self._relieve_full_lines()
         now = time.monotonic()
         self._avoided = {broker_id: until for broker_id, until in self._avoided.items() if now < until}
-        for broker in self._brokers.values():
+        for broker in self._lines():
             broker.session.prefers_rack = not self._avoided
             broker.fetch()
 
@@ -130,23 +136,46 @@ class Incoming:
         broker.session.add(point)
         self._followed[_name(point)] = broker
 
-    def _broker(self, broker_id: int) -> SourceBroker | None:
-        """A broker to read from; None when it is out of reach."""
-        if broker_id not in self._brokers:
-            connection = self._connection(broker_id)
-            if connection is None:
-                return None
-            self._brokers[broker_id] = SourceBroker(
-                broker_id, connection, self._limits, self.arrivals, self._bytes_per_second
-            )
-        return self._brokers[broker_id]
+    def _lines(self) -> Iterator[SourceBroker]:
+        for lines in self._brokers.values():
+            yield from lines
 
-    def _connection(self, broker_id: int) -> Connection | None:
+    def _broker(self, broker_id: int) -> SourceBroker | None:
+        """The line to a broker that has the fewest partitions; None when the broker is out of reach."""
+        lines = self._brokers.get(broker_id)
+        if lines:
+            return min(lines, key=lambda line: len(line.session))
+        return self._open_line(broker_id, self._network.connection)
+
+    def _open_line(self, broker_id: int, connect: Callable[[int], Connection]) -> SourceBroker | None:
+        connection = self._connection(broker_id, connect)
+        if connection is None:
+            return None
+        line = SourceBroker(broker_id, connection, self._limits, self.arrivals, self._pace)
+        self._brokers.setdefault(broker_id, []).append(line)
+        return line
+
+    def _relieve_full_lines(self) -> None:
+        """Open another line where one is full, and give it half of the partitions."""
+        for full in [line for line in self._lines() if line.is_full]:
+            if len(self._brokers[full.broker_id]) < _FAR_LINES:
+                line = self._open_line(full.broker_id, self._network.another_connection)
+                if line is not None:
+                    self._share_out(full, line)
+
+    def _share_out(self, full: SourceBroker, line: SourceBroker) -> None:
+        for point in full.session.points[1::2]:
+            full.session.remove(point)
+            line.session.add(point)
+            if _name(point) in self._followed:
+                self._followed[_name(point)] = line
+
+    def _connection(self, broker_id: int, connect: Callable[[int], Connection]) -> Connection | None:
         began = time.monotonic()
         if began < self._unreachable.get(broker_id, 0.0):
             return None
         try:
-            return self._network.connection(broker_id)
+            return connect(broker_id)
         except BrokerUnavailable:
             now = time.monotonic()
             # Nothing is read while we try, so the longer it takes, the rarer it is done.
@@ -163,8 +192,8 @@ class Incoming:
         self._avoided[broker_id] = time.monotonic() + _AVOID_SECONDS
 
     def _leave_lost_brokers(self) -> None:
-        for broker in [broker for broker in self._brokers.values() if broker.is_lost]:
-            del self._brokers[broker.broker_id]
+        for broker in [broker for broker in self._lines() if broker.is_lost]:
+            self._brokers[broker.broker_id].remove(broker)
             for point in broker.session.points:
                 if _name(point) in self._followed:
                     self._avoid(broker.broker_id)

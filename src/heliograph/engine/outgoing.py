@@ -17,7 +17,8 @@ from heliograph.kafka.transaction import Producer, check_fenced
 from heliograph.model import TopicPartition
 
 _MAX_REQUEST_BYTES = 1024 * 1024
-_MAX_IN_FLIGHT = 8
+_MAX_IN_FLIGHT = 8  # requests; more where that is less than what a fast link holds within a round trip
+_FAST_LINK = 125_000_000  # bytes per second
 _ALL_REPLICAS = -1
 # Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
 # the topic, timestamp out of range, invalid record.
@@ -55,7 +56,7 @@ class Outgoing:
         self._network = network
         self._partitions: dict[TopicPartition, TargetPartition] = {}
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
-        self._in_flight: dict[int, int] = {}
+        self._in_flight: dict[int, deque[int]] = {}  # sizes of requests to each broker, which answers in order
         self._not_before: dict[int, float] = {}
 
     def partition(self, name: TopicPartition) -> TargetPartition:
@@ -91,8 +92,15 @@ class Outgoing:
         for broker_id in list(self._ready):
             if now < self._not_before.get(broker_id, 0.0):
                 continue
-            while self._ready.get(broker_id) and self._in_flight.get(broker_id, 0) < _MAX_IN_FLIGHT:
+            while self._ready.get(broker_id) and self._has_room(broker_id):
                 self._send_request(broker_id)
+
+    def _has_room(self, broker_id: int) -> bool:
+        """Whether another request may be on its way: a far broker answers late, so that small ones must be many."""
+        sizes = self._in_flight.get(broker_id, ())
+        if len(sizes) < _MAX_IN_FLIGHT:
+            return True
+        return sum(sizes) < self._network.connection(broker_id).round_trip * _FAST_LINK
 
     def send_now(self, chosen: Mapping[TargetPartition, Buffer], on_written: Callable[[], None]) -> None:
         """Send one batch to each of these partitions past all queues: what ends a transaction."""
@@ -127,11 +135,11 @@ class Outgoing:
                 ready[name] = target  # to the back: every partition gets its turn
         if not ready:
             del self._ready[broker_id]
-        self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
+        self._in_flight.setdefault(broker_id, deque()).append(size)
         self._submit(broker_id, chosen, taken, self._data_answered)
 
     def _data_answered(self, broker_id: int) -> None:
-        self._in_flight[broker_id] -= 1
+        self._in_flight[broker_id].popleft()
         if not self._in_flight[broker_id]:
             del self._in_flight[broker_id]
 

@@ -1,4 +1,4 @@
-"""One broker that a lane reads from: a fetch session, with buffers that are used again when they are free."""
+"""One line to a broker that a lane reads from: a fetch session, with buffers that are used again when they are free."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from heliograph.kafka import fetching
 from heliograph.kafka.connection import Connection
 from heliograph.kafka.fetching import FetchLimits, FetchResult, FetchSession
 
-_BUFFERS = 3
+_FAR_SECONDS = 0.02  # of a round trip: more than within a region
+_BUFFERS, _FAR_BUFFERS = 3, 2  # a far broker has several lines
 _HEADROOM = 64 * 1024
 _ANSWER_SECONDS = 30
 
@@ -19,8 +20,10 @@ _ANSWER_SECONDS = 30
 class FetchBuffer:
     """Memory for one response; busy while batches in it wait to be appended."""
 
-    def __init__(self, size: int) -> None:
-        self._memory = bytearray(size)
+    def __init__(self, usual_size: int) -> None:
+        """It grows up to the usual size as responses do: a lane may read little from each of many brokers."""
+        self._usual_size = usual_size
+        self._memory = bytearray()
         self._waiting = 0
         self.is_filling = False
 
@@ -32,7 +35,7 @@ class FetchBuffer:
     def memory(self, size: int) -> bytearray:
         """Memory for a response of this size. One very large batch can exceed every limit that we asked for."""
         if len(self._memory) < size:
-            self._memory = bytearray(size)
+            self._memory = bytearray(max(size, min(2 * len(self._memory), self._usual_size)))
         return self._memory
 
     def hold(self, count: int) -> None:
@@ -52,8 +55,25 @@ class Arrival(NamedTuple):
     buffer: FetchBuffer
 
 
+class Pace:
+    """The bandwidth of a lane, which all that it reads from share; 0: as much as there is."""
+
+    def __init__(self, bytes_per_second: float = 0.0) -> None:
+        self._bytes_per_second = bytes_per_second
+        self._not_before = 0.0
+
+    def allows(self, now: float) -> bool:
+        """Whether what was read so far is paid for."""
+        return now >= self._not_before
+
+    def spend(self, size: int, now: float) -> None:
+        """So much has been read."""
+        if self._bytes_per_second:
+            self._not_before = max(self._not_before, now) + size / self._bytes_per_second
+
+
 class SourceBroker:
-    """Fetches from one broker: one request at a time, as long as a buffer is free."""
+    """Fetches from one broker over one connection: one request at a time, as long as a buffer is free."""
 
     def __init__(
         self,
@@ -61,23 +81,32 @@ class SourceBroker:
         connection: Connection,
         limits: FetchLimits,
         arrivals: deque[Arrival],
-        bytes_per_second: float = 0.0,
+        pace: Pace,
     ) -> None:
         self.broker_id = broker_id
         self.is_lost = False
+        self.is_far = connection.round_trip > _FAR_SECONDS
         self._connection = connection
-        self._bytes_per_second = bytes_per_second
+        self._pace = pace
         self._not_before = 0.0
         self._arrivals = arrivals
         version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         self.session = FetchSession(version, limits)
         self._limits = limits
-        self._buffers = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(_BUFFERS)]
+        buffers = _FAR_BUFFERS if self.is_far else _BUFFERS
+        self._buffers = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(buffers)]
         self._is_busy = False
+        self._had_much = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the broker sends so much that the way of requests counts, and another line could help."""
+        return self.is_far and self._had_much and not self._is_busy and len(self.session) > 1
 
     def fetch(self) -> None:
         """Ask for more, unless an answer is awaited or not looked at yet, it is too early, or no buffer is free."""
-        if self._is_busy or not len(self.session) or time.monotonic() < self._not_before:
+        now = time.monotonic()
+        if self._is_busy or not len(self.session) or now < self._not_before or not self._pace.allows(now):
             return
         buffer = next((buffer for buffer in self._buffers if buffer.is_free), None)
         if buffer is None:
@@ -100,11 +129,11 @@ class SourceBroker:
         """A response has been dealt with: positions have moved, so the next request can be made when it is time."""
         self._is_busy = arrival.buffer.is_filling = False
         now = time.monotonic()
-        pause = arrival.result.throttle_ms / 1000  # the broker's wish
-        if self._bytes_per_second:
-            size = sum(len(fetched.records) for fetched in arrival.result.partitions)
-            pause = max(pause, max(self._not_before - now, 0.0) + size / self._bytes_per_second)
-        self._not_before = now + pause
+        self._not_before = now + arrival.result.throttle_ms / 1000  # the broker's wish
+        size = sum(len(fetched.records) for fetched in arrival.result.partitions)
+        self._pace.spend(size, now)
+        most = min(self._limits.max_bytes, len(self.session) * self._limits.partition_max_bytes)
+        self._had_much = 2 * size >= most
 
     def _lost(self, _: ClusterError) -> None:
         self.is_lost = True

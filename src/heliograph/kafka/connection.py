@@ -6,6 +6,7 @@ leave as lists of buffers (`sendmsg`), fetch responses arrive in a buffer that t
 
 from __future__ import annotations
 
+import math
 import selectors
 import socket
 import ssl
@@ -13,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from kafka.net.sasl.abc import SaslMechanism
@@ -65,6 +67,7 @@ class Connection:
         self._body: memoryview | None = None
         self._received = 0
         self._loss: ClusterError | None = None
+        self.round_trip = math.inf  # seconds that the quickest answer has taken
         self._socket = self._connect(host, port)
         try:
             self._introduce(host)
@@ -147,8 +150,10 @@ class Connection:
         """Send one request of the client library's classes and wait for the answer."""
         chosen = self.version(type(request), request.max_version) if version is None else version
         answers: list[Any] = []
+        asked = time.monotonic()
         self.submit(request, chosen, answers.append, timeout)
         self._loop.run_until(lambda: bool(answers))
+        self.round_trip = min(self.round_trip, time.monotonic() - asked)
         return answers[0]
 
     def submit(
@@ -322,12 +327,23 @@ class Connection:
 def _tune(plain: socket.socket, access: Access) -> None:
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for option, size in ((socket.SO_SNDBUF, access.send_buffer), (socket.SO_RCVBUF, access.receive_buffer)):
-        if size >= 0:
+        if size >= 0 and _is_granted(option, size):
             plain.setsockopt(socket.SOL_SOCKET, option, size)
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEPALIVE.items():
         if hasattr(socket, name):
             plain.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+@cache
+def _is_granted(option: int, size: int) -> bool:
+    """Whether the system gives a socket so large a buffer.
+
+    One that is cut short stays so, while the buffers of sockets that nobody has tuned grow as a far broker needs it.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, option, size)
+        return probe.getsockopt(socket.SOL_SOCKET, option) >= size
 
 
 class Loop:

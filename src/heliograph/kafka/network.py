@@ -65,7 +65,7 @@ class Network:
         self.loop = loop
         self._addresses: dict[int, Address] = {}
         self._connections: dict[int, Connection] = {}
-        self._leaders: dict[tuple[str, int], Leader] = {}
+        self._leaders: dict[str, dict[int, Leader]] = {}
         self._topic_ids: dict[str, UUID] = {}
         self._bootstrap: Connection | None = None
 
@@ -88,20 +88,21 @@ class Network:
                 failures[topic.name] = topic.error_code
                 continue
             self._topic_ids[topic.name] = topic.topic_id or UUID(int=0)
+            leaders = self._leaders.setdefault(topic.name, {})
             for item in topic.partitions:
-                self._leaders[topic.name, item.partition_index] = Leader(item.leader_id, item.leader_epoch)
+                leaders[item.partition_index] = Leader(item.leader_id, item.leader_epoch)
         return failures
 
     def leader(self, topic: str, partition: int) -> Leader:
         """Who leads a partition, as far as we know."""
-        leader = self._leaders.get((topic, partition))
+        leader = self._leaders.get(topic, {}).get(partition)
         if leader is None or leader.broker_id < 0:
             raise BrokerUnavailable(f"{self.access.alias} {topic}-{partition}: has no leader")
         return leader
 
     def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic."""
-        return sorted(partition for name, partition in self._leaders if name == topic)
+        return sorted(self._leaders.get(topic, ()))
 
     def topic_id(self, topic: str) -> UUID:
         """The id of a topic, which tells a re-created topic from the old one."""
@@ -111,10 +112,14 @@ class Network:
         """The connection to one broker; a new one when the one before was lost."""
         known = self._connections.get(broker_id)
         if known is None or not _is_usable(known):
-            if broker_id not in self._addresses:
-                raise BrokerUnavailable(f"{self.access.alias} broker {broker_id}: its address is not known")
-            known = self._connections[broker_id] = self._connect(self._addresses[broker_id])
+            known = self._connections[broker_id] = self.another_connection(broker_id)
         return known
+
+    def another_connection(self, broker_id: int) -> Connection:
+        """A connection to one broker beside the one that all share; the caller notices when it is lost."""
+        if broker_id not in self._addresses:
+            raise BrokerUnavailable(f"{self.access.alias} broker {broker_id}: its address is not known")
+        return self._connect(self._addresses[broker_id])
 
     def coordinator(self, key: str, kind: int) -> Connection:
         """The connection to the broker that coordinates a group or a transactional id."""

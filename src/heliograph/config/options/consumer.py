@@ -20,7 +20,12 @@ def _bytes(name: str, default: int, doc: str, mm2_default: str = "") -> Option:
 
 OPTIONS: Final = (
     _bytes("fetch.min.bytes", 1, "Data that a broker waits for before it answers a fetch."),
-    _bytes("fetch.max.bytes", 8388608, "Most data in one fetch; a lane keeps three of them in memory.", "52428800"),
+    _bytes(
+        "fetch.max.bytes",
+        8388608,
+        "Most data in one fetch; a lane keeps up to three of them in memory for each broker, six for a far one.",
+        "52428800",
+    ),
     _bytes("max.partition.fetch.bytes", 2097152, "Most data of one partition in one fetch.", "1048576"),
     Option(
         "fetch.max.wait.ms",
