@@ -21,7 +21,7 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_every_command_and_exit_code_is_in_it() -> None:
     page = manual.page()
-    for name in ("run {file}", "config check {file}", "doctor [file]", "version", "token {name}"):
+    for name in ("run [file]", "config check [file]", "doctor [file]", "version", "token {name}"):
         assert f".SS heliograph {name}\n" in page
     codes = {kind.exit_code for kind in _all_errors(HeliographError)}
     assert codes <= set(manual.EXIT_CODES)

@@ -153,6 +153,7 @@ def live_stage(source: EmbeddedCluster, target: EmbeddedCluster, folder: Path) -
     _fill(stage, source)
     own = {"topics": stage.topic, "groups": stage.group, "listeners": f"http://127.0.0.1:{port}"}
     write_settings(stage.file, {a: source, b: target}, [stage.flow], {**_OPTIONS, **own})
+    (folder / "ops.token").write_text("a token\n")
     (folder / "order.json").write_text('{"topic": "orders", "value": {"id": 1}}')
     with _mirror(stage, folder / "mirror.log"):
         wait_until(lambda: stage.is_ready() and stage.is_up_to_date(), "a mirror that has caught up", _PATIENCE, 0.2)
