@@ -35,7 +35,7 @@ class Distributions:
     def source_files(self) -> set[str]:
         """The names of all files in the source distribution, without the folder that holds them all."""
         with tarfile.open(self.source) as archive:
-            return {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+            return {member.name.partition("/")[2] for member in archive.getmembers() if not member.isdir()}
 
 
 def build(folder: Path) -> Distributions:
