@@ -91,7 +91,7 @@ def _shown(view: Mapping[bytes, bytes | None]) -> tuple[int, str] | None:
 @pytest.mark.parametrize(
     ("names", "load"),
     [
-        pytest.param("same", (150, 20.0), id="short"),
+        pytest.param("same", (150, 8.0), id="short"),
         pytest.param("prefixed", (2000, 300.0), id="long-prefixed", marks=LONG),
         pytest.param("same", (2000, 300.0), id="long-same", marks=LONG),
     ],

@@ -44,6 +44,11 @@ while not gone.wait(0.05):
     pass
 starts.write_text("orphaned")
 """
+_DOES_NOT_LISTEN_YET = """
+import pathlib, sys, time
+pathlib.Path(sys.argv[1]).write_text("ready")
+time.sleep(60)
+"""
 
 
 @pytest.fixture
@@ -86,6 +91,13 @@ def test_sigterm_is_passed_on_and_ends_it(starts: Path) -> None:
     supervisor.send_signal(signal.SIGTERM)
     assert supervisor.wait(30) == 0
     assert starts.read_text() == "terminated"
+
+
+def test_whoever_is_stopped_before_it_has_begun_ends_well(starts: Path) -> None:
+    supervisor = _supervise(_DOES_NOT_LISTEN_YET, starts)
+    wait_until(lambda: starts.read_text() == "ready", "the supervised program")
+    supervisor.terminate()
+    assert supervisor.wait(10) == 0
 
 
 def test_the_process_notices_that_its_supervisor_was_killed(starts: Path) -> None:

@@ -47,6 +47,8 @@ class Supervisor:
         while True:
             began = time.monotonic()
             code = self._run_once()
+            if self._stopping.is_set() and code == -signal.SIGTERM:
+                return 0  # our own signal, which came before it could listen: there was nothing under way yet
             if self._stopping.is_set() or self._is_final(code):
                 return code if code >= 0 else 1
             pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_ENOUGH else min(pause * 2, _LONGEST_PAUSE)

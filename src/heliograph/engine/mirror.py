@@ -84,12 +84,12 @@ class Mirror:
                 self._spark.dataSource.register(MirrorSource.bound_to(self._control.address, format_name))
         except (PySparkException, Py4JError, OSError) as error:
             self._stopping.set()
-            self._spark_is_up.set()
             raise StartError(f"Spark does not start: {_first_line(error)}; its log is in {self._folder}") from error
-        if is_local(self._spark_settings):
-            self._spark_is_up.set()
-        else:
-            threading.Thread(target=self._follow_slots, args=(self._spark,), name="slots", daemon=True).start()
+        finally:
+            if self._spark is None or is_local(self._spark_settings):
+                self._spark_is_up.set()
+            else:
+                threading.Thread(target=self._follow_slots, args=(self._spark,), name="slots", daemon=True).start()
 
     def _follow_slots(self, spark: SparkSession) -> None:
         """Let flows have as many lanes as fit on the cluster. They begin when there is an executor."""
