@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 
 _FIRST_SECONDS = 2.0
-_STEADY_SECONDS = 8.0  # an executor that died is replaced in less: that is no reason to deal anew
+_FEWER_SECONDS = 3.0  # lanes without a slot do not copy, and a new executor takes longer than this
+_MORE_SECONDS = 8.0  # all lanes copy: time to let all new executors come, for every change interrupts flows
 
 
 class SteadySlots:
-    """Believes a number that has been the same for a while: every change interrupts flows."""
+    """Believes a number that has been the same for a while."""
 
     def __init__(self, count: Callable[[], int], enough: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._count = count
@@ -24,7 +25,7 @@ class SteadySlots:
         now, seen = self._clock(), min(self._count(), self._enough)
         if seen != self._seen:
             self._seen, self._since = seen, now
-        patience = _STEADY_SECONDS if self.believed else _FIRST_SECONDS
+        patience = _FIRST_SECONDS if not self.believed else _FEWER_SECONDS if seen < self.believed else _MORE_SECONDS
         is_steady = seen == self._enough or now - self._since >= patience
         if seen in (0, self.believed) or not is_steady:  # with none at all there is nothing to deal
             return False
