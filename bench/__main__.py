@@ -36,6 +36,7 @@ from bench.wan import ORDERS as FAR_ORDERS
 from bench.workloads import CATCH_UP, PLAIN, TINY, Workload
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.jars import kafka_version
+from heliograph.embedded.jvm import PEAK_SPEED
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
@@ -268,7 +269,10 @@ class Bench:
     def _clusters(
         self, broker_settings: Mapping[str, str] | None = None
     ) -> AbstractContextManager[list[EmbeddedCluster]]:
-        specs = [ClusterSpec(alias, heap="1g", settings=broker_settings or {}) for alias in ("primary", "backup")]
+        specs = [
+            ClusterSpec(alias, heap="1g", tuning=PEAK_SPEED, settings=broker_settings or {})
+            for alias in ("primary", "backup")
+        ]
         return running_clusters(*specs)
 
     def _note(self, text: str) -> None:

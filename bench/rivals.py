@@ -12,6 +12,7 @@ from typing import Protocol
 
 import psutil
 
+from heliograph.embedded.jvm import PEAK_SPEED
 from heliograph.embedded.mirrormaker import MirrorMaker2
 
 
@@ -106,7 +107,7 @@ class RealMirrorMaker2:
     name = "MirrorMaker 2"
 
     def __init__(self, properties: Mapping[str, str], folder: Path) -> None:
-        self._maker = MirrorMaker2(properties, folder, heap="2g")
+        self._maker = MirrorMaker2(properties, folder, heap="2g", tuning=PEAK_SPEED)
 
     def __enter__(self) -> RealMirrorMaker2:
         self._maker.start()

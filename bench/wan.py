@@ -11,6 +11,7 @@ from bench.wan_relay import Link, relayed
 from bench.workloads import Workload
 from heliograph.embedded.broker import Listener
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.jvm import PEAK_SPEED
 from heliograph.embedded.ports import free_ports
 
 MUST_SHARE = 0.8
@@ -37,7 +38,7 @@ class FarCluster:
         port, relay_port = free_ports(2)
         far = Listener(_LISTENER, port=port, advertised=f"127.0.0.1:{relay_port}")
         specs = [
-            ClusterSpec(alias, heap="1g", listeners=[far] if alias == self.alias else [])
+            ClusterSpec(alias, heap="1g", tuning=PEAK_SPEED, listeners=[far] if alias == self.alias else [])
             for alias in ("primary", "backup")
         ]
         with running_clusters(*specs) as clusters, relayed(self.link, {relay_port: port}):

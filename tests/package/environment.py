@@ -53,8 +53,6 @@ def beside_this_one(folder: Path, wheel: Path) -> Environment:
     # Folders that a .pth file names are searched, but their own .pth files, such as that of the clone, are not read.
     places = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
     (packages / "beside.pth").write_text("".join(f"{place}\n" for place in sorted(places)))
-    for archive in Path(sys.prefix).glob("spark-*.jsa"):  # Spark's jars are the same, so what fits them is too
-        (folder / archive.name).symlink_to(archive)
     return environment
 
 

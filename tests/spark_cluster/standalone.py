@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
+from heliograph.embedded.jvm import QUICK_START
 from heliograph.java import ensure_java
 from tests.waiting import wait_until
 
@@ -20,6 +21,8 @@ SPARK_HOME = Path(pyspark.__file__).parent
 _MASTER_URL = re.compile(r"Starting Spark master at (spark://\S+)")
 _SMALL_AND_QUICK = {
     "SPARK_DAEMON_MEMORY": "128m",
+    "SPARK_DAEMON_JAVA_OPTS": " ".join(QUICK_START),
+    "SPARK_LAUNCHER_OPTS": " ".join(QUICK_START),
     "SPARK_WORKER_OPTS": "-Dspark.worker.timeout=10",
     "SPARK_MASTER_OPTS": "-Dspark.worker.timeout=10 -Dspark.deploy.maxExecutorRetries=-1",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import javaproperties
 
 from heliograph.embedded.child import ChildProcess
-from heliograph.embedded.jvm import Jvm
+from heliograph.embedded.jvm import QUICK_START, Jvm
 
 _CONTROLLER = "CONTROLLER"
 
@@ -59,6 +59,7 @@ class BrokerSpec:
     replication_factor: int
     settings: Mapping[str, str]
     heap: str = "512m"
+    tuning: Sequence[str] = QUICK_START
     features: Mapping[str, int] = field(default_factory=dict)
 
     def properties(self) -> dict[str, str]:
@@ -119,7 +120,7 @@ class Broker:
         folder.mkdir(parents=True, exist_ok=True)
         server = folder / "server.properties"
         server.write_text(javaproperties.dumps(self.spec.properties(), timestamp=False))
-        command = self._jvm.command(folder, "kafka.Kafka", str(server), heap=self.spec.heap)
+        command = self._jvm.command(folder, "kafka.Kafka", str(server), heap=self.spec.heap, tuning=self.spec.tuning)
         if not (folder / "data" / "meta.properties").exists():
             command = self._format_then(command, server)
         self._process = ChildProcess(self.name, command, self.log)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from heliograph.embedded.broker import Broker, BrokerSpec, Listener
-from heliograph.embedded.jvm import Jvm
+from heliograph.embedded.jvm import QUICK_START, Jvm
 from heliograph.embedded.ports import free_ports
 from heliograph.kafka.probe import count_brokers
 
@@ -38,6 +38,7 @@ class ClusterSpec:
     settings: Mapping[str, str] = field(default_factory=dict)
     separate_controller: bool = False
     heap: str = "512m"
+    tuning: Sequence[str] = QUICK_START
     folder: Path | None = None
     racks: Sequence[str] = ()
     features: Mapping[str, int] = field(default_factory=dict)  # levels other than the newest
@@ -141,7 +142,7 @@ class EmbeddedCluster:
                 node_id=node, roles=",".join(roles), cluster_id=cluster_id, quorum_voters=voters,
                 listeners=listeners, folder=self.folder / f"node-{node}",
                 replication_factor=min(spec.brokers, 3), settings={**spec.settings, **racks.get(node, {})},
-                heap=spec.heap, features=spec.features,
+                heap=spec.heap, tuning=spec.tuning, features=spec.features,
             )  # fmt: skip
 
         return [node_spec(node) for node in dict.fromkeys([*controllers, *brokers])]

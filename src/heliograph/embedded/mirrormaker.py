@@ -11,7 +11,7 @@ from types import TracebackType
 import javaproperties
 
 from heliograph.embedded.child import ChildProcess
-from heliograph.embedded.jvm import Jvm
+from heliograph.embedded.jvm import QUICK_START, Jvm
 from heliograph.errors import ProcessFailed
 
 _MAIN_CLASS = "org.apache.kafka.connect.mirror.MirrorMaker"
@@ -35,12 +35,14 @@ class MirrorMaker2:
         folder: Path,
         clusters: Sequence[str] = (),
         heap: str = "512m",
+        tuning: Sequence[str] = QUICK_START,
         jvm_options: Sequence[str] = (),
     ) -> None:
         self.folder = folder
         self._settings = _read(properties) if isinstance(properties, Path) else dict(properties)
         self._clusters = tuple(clusters)
         self._heap = heap
+        self._tuning = tuple(tuning)
         self._jvm_options = tuple(jvm_options)
         self._jvm = Jvm.prepare()
         self._process: ChildProcess | None = None
@@ -62,7 +64,9 @@ class MirrorMaker2:
         file = self.folder / "mm2.properties"
         file.write_text(javaproperties.dumps(self._settings, timestamp=False))
         arguments = [str(file), *(("--clusters", *self._clusters) if self._clusters else ())]
-        command = self._jvm.command(self.folder, _MAIN_CLASS, *arguments, heap=self._heap, options=self._jvm_options)
+        command = self._jvm.command(
+            self.folder, _MAIN_CLASS, *arguments, heap=self._heap, tuning=self._tuning, options=self._jvm_options
+        )
         self._process = ChildProcess("MirrorMaker 2", command, self.log)
 
     def wait_until_ready(self, timeout: float = 90) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from heliograph.cache import cache_folder
+from heliograph.engine.spark_home import spark_home
 from heliograph.engine.submission import is_submitted
 from heliograph.java import java_version
 
@@ -46,11 +46,8 @@ def is_ready() -> bool:
 
 
 def _path() -> Path:
-    """Beside the environment's own files where we may write: an archive fits only the jars it was made with."""
-    import pyspark
-
-    folder = Path(sys.prefix) if os.access(sys.prefix, os.W_OK) else cache_folder()
-    return folder / f"spark-{pyspark.__version__}-java-{java_version()}.jsa"
+    """In the folder of the jars it was made with: it fits no others."""
+    return spark_home() / f"java-{java_version()}.jsa"
 
 
 def _make(archive: Path) -> None:

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from heliograph.engine.class_archive import JVM_OPTIONS, archive_option
 from heliograph.engine.spark_cluster import cluster_settings, executor_python, is_local, prepare_planning
+from heliograph.engine.spark_home import quick_spark_home
 from heliograph.engine.submission import submitted_settings
 from heliograph.java import ensure_java
 from heliograph.policy.plugins import loaded_modules
@@ -46,14 +47,19 @@ def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSe
         chosen = {"spark.driver.extraJavaOptions": options, **submitted_settings(), **settings}
         if is_local(chosen):
             return build_session(lanes, chosen)
-        return _remote_session({**cluster_settings(chosen, log.parent, loaded_modules()), **chosen})
+        needed = {
+            "spark.executor.extraJavaOptions": JVM_OPTIONS,
+            **cluster_settings(chosen, log.parent, loaded_modules()),
+        }
+        return _remote_session({**needed, **chosen})
 
 
 def build_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
     """A session on this machine with our defaults; the given settings win."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     master = f"local[{lanes},{_TASK_ATTEMPTS}]"
-    return _session({"spark.master": master, **_LOOPBACK, **settings}, sys.executable)
+    with quick_spark_home():
+        return _session({"spark.master": master, **_LOOPBACK, **settings}, sys.executable)
 
 
 def _remote_session(settings: Mapping[str, str]) -> SparkSession:

@@ -37,7 +37,11 @@ def query_settings() -> dict[str, str]:
 
 def computing_settings() -> dict[str, str]:
     """What a Spark session needs that does more than start lanes: all of the JVM's compilers, and memory for rows."""
-    return {"spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {archive_option()}", "spark.driver.memory": "1g"}
+    return {
+        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {archive_option()}",
+        "spark.executor.extraJavaOptions": "",
+        "spark.driver.memory": "1g",
+    }
 
 
 class FlowSource(BoundSource):
