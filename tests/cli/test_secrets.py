@@ -74,7 +74,9 @@ def expect_no_canary_in_files(folder: Path) -> int:
     return len(files)
 
 
-@pytest.mark.parametrize("options", [[], ["--json-log"]], ids=["text", "json"])
+@pytest.mark.parametrize(
+    "options", [pytest.param([], id="text"), pytest.param(["--json-log"], id="json", marks=pytest.mark.long)]
+)
 def test_run_lets_no_password_out(guarded: Guarded, options: list[str]) -> None:
     mirror = MirrorProcess(guarded.settings(), guarded.folder / "mirror.log", options=options)
     try:

@@ -73,12 +73,17 @@ def test_it_ends_by_itself_equal_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert not (tmp_path / ".heliograph").exists()
 
 
-def test_ctrl_c_ends_it_in_good_order_with_the_report(tmp_path: Path) -> None:
+def test_its_page_answers_until_ctrl_c_ends_it_with_the_report(tmp_path: Path) -> None:
     with _demo(tmp_path) as process:
-        wait_until(lambda: "starting the mirror" in (tmp_path / "demo.log").read_text(), "the mirror", 60)
+        wait_until(lambda: "/ui/" in (tmp_path / "demo.log").read_text(), "the page's address", 60)
+        page = next(word for word in (tmp_path / "demo.log").read_text().split() if word.endswith("/ui/"))
+        answer = httpx.get(page)
+        assert answer.status_code == 200
+        assert "text/html" in answer.headers["content-type"]
+        connectors = httpx.get(page.removesuffix("ui/") + "connectors").json()
+        assert "MirrorSourceConnector" in connectors
         process.send_signal(signal.SIGINT)
-        report = _report(process, tmp_path)
-    assert report["equal"] is True
+        assert _report(process, tmp_path)["equal"] is True
     assert not list(tmp_path.glob("heliograph-*"))
 
 
@@ -92,16 +97,3 @@ def test_kept_data_is_gone_on_with(tmp_path: Path) -> None:
     assert first["equal"] is second["equal"] is True
     assert second["records"] > first["records"] > 0
     assert (tmp_path / first["folder"] / "mm2.properties").exists()
-
-
-def test_the_first_screen_names_a_page_that_answers(tmp_path: Path) -> None:
-    with _demo(tmp_path) as process:
-        wait_until(lambda: "/ui/" in (tmp_path / "demo.log").read_text(), "the page's address", 60)
-        page = next(word for word in (tmp_path / "demo.log").read_text().split() if word.endswith("/ui/"))
-        answer = httpx.get(page)
-        assert answer.status_code == 200
-        assert "text/html" in answer.headers["content-type"]
-        connectors = httpx.get(page.removesuffix("ui/") + "connectors").json()
-        assert "MirrorSourceConnector" in connectors
-        process.send_signal(signal.SIGINT)
-        assert _report(process, tmp_path)["equal"] is True

@@ -24,7 +24,7 @@ _INTERRUPTED = 130
 _DRY_RUN = " --dry-run"  # what they do, when they do it, is tested where ELSEWHERE says
 THIS_RUN = "./test"
 ELSEWHERE: Mapping[str, str] = {
-    "./heliograph demo": "tests/demo/test_demo.py::test_ctrl_c_ends_it_in_good_order_with_the_report",
+    "./heliograph demo": "tests/demo/test_demo.py::test_its_page_answers_until_ctrl_c_ends_it_with_the_report",
     f"./heliograph switchover mm2.properties {_FLOW}": (
         "tests/recovery/test_switchover.py::test_nothing_is_lost_or_repeated_under_load"
     ),

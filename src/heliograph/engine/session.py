@@ -47,11 +47,8 @@ def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSe
         chosen = {"spark.driver.extraJavaOptions": options, **submitted_settings(), **settings}
         if is_local(chosen):
             return build_session(lanes, chosen)
-        needed = {
-            "spark.executor.extraJavaOptions": JVM_OPTIONS,
-            **cluster_settings(chosen, log.parent, loaded_modules()),
-        }
-        return _remote_session({**needed, **chosen})
+        needed = cluster_settings(chosen, log.parent, loaded_modules())
+        return _remote_session({"spark.executor.extraJavaOptions": JVM_OPTIONS, **needed, **chosen})
 
 
 def build_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:

@@ -23,6 +23,8 @@ from tests.zoo.topics import create_topic
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
+twin_of_a_command = pytest.mark.long  # every change is tested for it by the command itself: flows/test_transforms.py
+
 QUERY = r"""
 SELECT
   regexp_replace(json(value), '("email":")[^"]*', '$1***') AS value,
@@ -101,6 +103,7 @@ def assert_ledger_is_exact(shop: Shop, places: set[tuple[TopicPartition, int]]) 
     assert places <= told
 
 
+@twin_of_a_command
 def test_a_query_masks_filters_routes_and_tags(stations: Stations, tmp_path: Path, running: Running) -> None:
     shop = Shop(stations, tmp_path)
     for _ in range(10):
@@ -134,6 +137,7 @@ def test_an_idle_flow_writes_nothing_and_new_records_arrive_soon(
     assert mirror.stop() == 0
 
 
+@twin_of_a_command
 def test_a_record_that_the_query_cannot_read_becomes_a_dead_letter(
     stations: Stations, tmp_path: Path, running: Running
 ) -> None:
@@ -171,6 +175,7 @@ def test_heartbeats_pass_by_the_query(stations: Stations, tmp_path: Path, runnin
     shop.forget(shop.heartbeats, copy)  # other tests mirror all heartbeats
 
 
+@twin_of_a_command
 def test_with_tolerance_none_a_bad_record_stops_its_partition_and_no_other(
     stations: Stations, tmp_path: Path, running: Running
 ) -> None:
@@ -189,6 +194,7 @@ def test_with_tolerance_none_a_bad_record_stops_its_partition_and_no_other(
     assert mirror.stop() == 0
 
 
+@twin_of_a_command
 def test_a_query_that_cannot_be_used_ends_the_flow_and_says_why(
     stations: Stations, tmp_path: Path, running: Running
 ) -> None:
