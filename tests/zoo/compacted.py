@@ -9,9 +9,12 @@ from contextlib import closing
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from heliograph.kafka.access import Access
+from heliograph.kafka.admin import Admin
 from heliograph.kafka.batches import DELETE_HORIZON, BatchHeader
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
+from tests.waiting import wait_until
 from tests.zoo import raw
 from tests.zoo.topics import create_topic
 
@@ -21,6 +24,7 @@ _SETTINGS = {
     "min.cleanable.dirty.ratio": "0.001",
     "max.compaction.lag.ms": "100",
 }
+_AT_REST = {name: str(24 * 3600 * 1000) for name in ("min.compaction.lag.ms", "max.compaction.lag.ms")}
 _CODECS = 5
 _PATIENCE_SECONDS = 60
 
@@ -31,11 +35,12 @@ def has_holes(header: BatchHeader) -> bool:
 
 
 def create_compacted(bootstrap_servers: str, name: str) -> TopicPartition:
-    """A compacted topic in which batches of every codec have lost records; comes back when they have."""
-    _hurry_cleaner(bootstrap_servers)
+    """A compacted topic in which batches of every codec have lost records; comes back when they lose no more."""
+    hurry_cleaner(bootstrap_servers)
     where = TopicPartition(create_topic(bootstrap_servers, name, settings=_SETTINGS), 0)
     raw.append(bootstrap_servers, where, [batch for codec in range(_CODECS) for batch in _batches(codec)])
     _await_cleaning(bootstrap_servers, where)
+    _await_rest(bootstrap_servers, where)
     return where
 
 
@@ -54,7 +59,7 @@ def _batches(codec: int) -> list[bytearray]:
     ]
 
 
-def _hurry_cleaner(bootstrap_servers: str) -> None:
+def hurry_cleaner(bootstrap_servers: str) -> None:
     """Let the cleaner look for work often; by default it rests 15 s."""
     with closing(KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
         for broker in admin.describe_cluster()["brokers"]:
@@ -73,6 +78,20 @@ def _await_cleaning(bootstrap_servers: str, where: TopicPartition) -> None:
         )
         rolls += 1
         time.sleep(0.15)
+
+
+def _await_rest(bootstrap_servers: str, where: TopicPartition) -> None:
+    """Let the cleaner take nothing more: who compares a copy with the topic would miss what was there a moment ago."""
+    with Admin(Access("compacted", bootstrap_servers.split(","))) as admin:
+        admin.alter_topic_settings({where.topic: _AT_REST})
+    seen: list[BatchHeader] = []
+
+    def is_at_rest() -> bool:
+        nonlocal seen
+        before, seen = seen, [header for header, _ in raw.fetch_batches(bootstrap_servers, where)]
+        return seen == before
+
+    wait_until(is_at_rest, "the cleaner to rest", _PATIENCE_SECONDS, 1.0)
 
 
 def _is_clean(bootstrap_servers: str, where: TopicPartition) -> bool:
