@@ -13,6 +13,7 @@ from pathlib import Path
 from heliograph.errors import JavaMissing
 
 NEEDED_VERSION = 17
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # half the processor time for a program of minutes
 _DEBIAN_PACKAGES = ("openjdk-21-jre-headless", "openjdk-17-jre-headless", "default-jre-headless")
 _ADVICE = (
     f"Java {NEEDED_VERSION} or newer is needed and was not found through JAVA_HOME or PATH: "

@@ -21,23 +21,22 @@ HERE, THERE = ProducerStamp(1, 0, False), ProducerStamp(9, 3, True)
 
 
 def log(pieces: Iterable[Sequence[Record]], stamp: ProducerStamp, codec: int = 0, gap: int = 0) -> list[CommittedBatch]:
-    """Batches as a broker would keep them, with offsets in a row; between them gaps, as markers leave them."""
-    found, offset = [], 0
-    for piece in pieces:
-        data = records.encode(piece, stamp, 0, codec)
-        data[0:8] = offset.to_bytes(8, "big")
-        view = memoryview(bytes(data))
-        found.append(CommittedBatch(0, 2, batches.read_header(view), view))
-        offset += len(piece) + gap
-    return found
+    """Batches of these records as a broker would keep them."""
+    return _kept((records.encode(piece, stamp, 0, codec) for piece in pieces), gap)
 
 
 def copied(source: Iterable[CommittedBatch], stamp: ProducerStamp, gap: int) -> list[CommittedBatch]:
     """The same batches as a lane copies them: to compress anew may give other bytes, gzip writes the time into them."""
-    found, offset = [], 0
-    for batch in source:
-        data = bytearray(batch.data)
+    copies = [bytearray(batch.data) for batch in source]
+    for data in copies:
         batches.restamp(memoryview(data), stamp, 0)
+    return _kept(copies, gap)
+
+
+def _kept(written: Iterable[bytearray], gap: int) -> list[CommittedBatch]:
+    """Batches with offsets in a row; between them gaps, as markers leave them."""
+    found, offset = [], 0
+    for data in written:
         data[0:8] = offset.to_bytes(8, "big")
         view = memoryview(bytes(data))
         found.append(CommittedBatch(0, 2, batches.read_header(view), view))

@@ -13,8 +13,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
-from heliograph.embedded.jvm import QUICK_START
-from heliograph.java import ensure_java
+from heliograph.java import QUICK_START, ensure_java
 from tests.waiting import wait_until
 
 SPARK_HOME = Path(pyspark.__file__).parent

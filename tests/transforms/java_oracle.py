@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path, launch_gateway
 
 from heliograph.embedded.jars import fetch_jars
-from heliograph.java import ensure_java
+from heliograph.java import QUICK_START, ensure_java
 
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 PREDICATES = "org.apache.kafka.connect.transforms.predicates."
@@ -105,8 +105,7 @@ def running_oracle() -> Iterator[JavaOracle]:
         jarpath=str(next(spark_jars.glob("py4j-*.jar"), find_jar_path())),
         javaopts=[
             "-Xmx256m",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
+            *QUICK_START,
             "-Dlog4j2.level=OFF",
             "-Duser.timezone=UTC",
             "-Duser.language=en",

@@ -13,6 +13,7 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.batches import DELETE_HORIZON, BatchHeader
 from heliograph.kafka.records import Record
+from heliograph.kafka.topics import Status
 from heliograph.model import TopicPartition
 from tests.waiting import wait_until
 from tests.zoo import raw
@@ -83,7 +84,8 @@ def _await_cleaning(bootstrap_servers: str, where: TopicPartition) -> None:
 def _await_rest(bootstrap_servers: str, where: TopicPartition) -> None:
     """Let the cleaner take nothing more: who compares a copy with the topic would miss what was there a moment ago."""
     with Admin(Access("compacted", bootstrap_servers.split(","))) as admin:
-        admin.alter_topic_settings({where.topic: _AT_REST})
+        outcome = admin.alter_topic_settings({where.topic: _AT_REST})[where.topic]
+        assert outcome.status is Status.DONE, outcome
     seen: list[BatchHeader] = []
 
     def is_at_rest() -> bool:

@@ -10,7 +10,8 @@ from pathlib import Path
 import javaproperties
 
 from heliograph.embedded.child import ChildProcess
-from heliograph.embedded.jvm import QUICK_START, Jvm
+from heliograph.embedded.jvm import Jvm
+from heliograph.java import QUICK_START
 
 _CONTROLLER = "CONTROLLER"
 

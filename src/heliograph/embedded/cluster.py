@@ -15,8 +15,9 @@ from pathlib import Path
 from types import TracebackType
 
 from heliograph.embedded.broker import Broker, BrokerSpec, Listener
-from heliograph.embedded.jvm import QUICK_START, Jvm
+from heliograph.embedded.jvm import Jvm
 from heliograph.embedded.ports import free_ports
+from heliograph.java import QUICK_START
 from heliograph.kafka.probe import count_brokers
 
 _CONTROLLER_NODE = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.embedded.jars import fetch_jars
-from heliograph.java import ensure_java
+from heliograph.java import QUICK_START, ensure_java
 
 # Every client prints all its settings when it starts; the properties files beside the log hold the same.
 _LOGGING = """status=error
@@ -20,9 +20,6 @@ appender.out.name=out
 appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=[%d] %p %X{connector.context}%m (%c)%n
 """
-
-
-QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # half the processor time for a program of minutes
 PEAK_SPEED = ("-XX:+UseG1GC",)  # as Kafka's own scripts choose it, for whatever is measured
 
 

@@ -11,8 +11,9 @@ from types import TracebackType
 import javaproperties
 
 from heliograph.embedded.child import ChildProcess
-from heliograph.embedded.jvm import QUICK_START, Jvm
+from heliograph.embedded.jvm import Jvm
 from heliograph.errors import ProcessFailed
+from heliograph.java import QUICK_START
 
 _MAIN_CLASS = "org.apache.kafka.connect.mirror.MirrorMaker"
 _ENABLED_FLOW = re.compile(r".+->(?P<target>.+)\.enabled")

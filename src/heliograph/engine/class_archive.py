@@ -19,12 +19,12 @@ from pyspark.sql.types import StructType
 
 from heliograph.engine.spark_home import spark_home
 from heliograph.engine.submission import is_submitted
-from heliograph.java import java_version
+from heliograph.java import QUICK_START, java_version
 
 log = logging.getLogger(__name__)
 
 # The JVM only starts tasks: a quick start matters, peak speed does not. The archive fits these options only.
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JVM_OPTIONS = " ".join(QUICK_START)
 
 
 def archive_option() -> str:
