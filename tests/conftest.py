@@ -1,21 +1,155 @@
-"""Two real clusters for every test that wants them, started once for the whole run."""
+"""What all tests share: two real clusters, chance that can be had again, and what is kept when a test fails."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import random
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis.core
 import pytest
 
+from tests.running import Tell, durations, seeds, sharing
+from tests.running.evidence import Evidence
+
 if TYPE_CHECKING:
+    from xdist.remote import Producer
+
     from heliograph.embedded.cluster import EmbeddedCluster
+
+_OUTPUT = Path(__file__).parents[1] / ".heliograph"
+_MEMORY = Path("/dev/shm")
+_MEMORY_NEEDED = 6 * 1024**3
+_TOLD = "told"
+_evidence = pytest.StashKey[Evidence]()
+_scratch = pytest.StashKey[Path]()
+_seconds: dict[str, float] = defaultdict(float)
+
+
+# -- the run -----------------------------------------------------------------------------------------------
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One seed for everything random, Hypothesis included; files of clusters and mirrors in memory."""
+    if config.getoption("--hypothesis-seed") is None:
+        hypothesis.core.global_force_seed = seeds.choose()
+    if "HELIOGRAPH_KEEP_LOGS" not in os.environ:
+        config.stash[_scratch] = _new_scratch()
+        os.environ["HELIOGRAPH_KEEP_LOGS"] = str(config.stash[_scratch] / "brokers")
+    config.stash[_evidence] = Evidence(_OUTPUT / "evidence", Path(os.environ["HELIOGRAPH_KEEP_LOGS"]))
+
+
+def _new_scratch() -> Path:
+    """A folder for temporary files of this run and its workers."""
+    is_roomy = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _MEMORY_NEEDED
+    scratch = Path(tempfile.mkdtemp(prefix="heliograph-tests-", dir=_MEMORY if is_roomy else None))
+    os.environ["TMPDIR"] = tempfile.tempdir = str(scratch)
+    return scratch
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """What failed tests leave was copied to where it stays."""
+    if _scratch in config.stash:
+        shutil.rmtree(config.stash[_scratch], ignore_errors=True)
+
+
+def pytest_report_header() -> str:
+    """How to have the same chance again."""
+    return f"seed: {seeds.choose()} ({seeds.replay()} before the command brings it back)"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Workers begin with what takes longest; a run without workers keeps the order of the files."""
+    if hasattr(config, "workerinput"):
+        sharing.dearest_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> sharing.Sharing:
+    """Tests that share clusters or mirrors run in one worker."""
+    return sharing.Sharing(config, log)
+
+
+# -- what is told and kept of each test --------------------------------------------------------------------
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Logs from before are no evidence."""
+    stash = item.config.stash
+    stash[_evidence].test_begins(item.path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure says where its logs are, and how to have it again."""
+    report = yield
+    if report.failed:
+        temporary = item.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        folder = item.config.stash[_evidence].collect(f"{item.nodeid}-{report.when}", temporary)
+        again = f"{seeds.replay()} ./test '{item.nodeid}'"
+        report.sections.append(("evidence", f"logs: {folder}\nagain: {again}"))
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count what each test takes, with what it has set up and torn down."""
+    _seconds[report.nodeid] += report.duration
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have told, also those that passed; and where it is written how long they took."""
+    reports = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+    ]
+    told = [f"{report.nodeid}: {line}" for report in reports for name, line in report.user_properties if name == _TOLD]
+    if told:
+        terminalreporter.section("told by tests")
+        for line in told:
+            terminalreporter.write_line(line)
+    durations.write(_OUTPUT / "durations.json", _seconds)
+    terminalreporter.write_line(f"durations: {_OUTPUT / 'durations.json'}")
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest) -> Tell:
+    """Takes a line about this test that is shown at the end of the run, also when the test passes."""
+
+    def say(line: str) -> None:
+        print(line)
+        request.node.user_properties.append((_TOLD, line))
+
+    return say
+
+
+@pytest.fixture
+def chance(tell: Tell) -> random.Random:
+    """Another course of events in each run; the environment variable HELIOGRAPH_SEED brings one back."""
+    seed = seeds.choose()
+    tell(f"seed {seed}")
+    return random.Random(seed)
+
+
+# -- clusters ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
 def cluster_pair() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Two clusters of one broker each. They are shared: a test uses topic names of its own."""
+    from heliograph.embedded.broker_archive import prepare_broker_archive
     from heliograph.embedded.cluster import ClusterSpec, running_clusters
 
+    prepare_broker_archive()
     # Many tests fetch: with the usual thousand sessions the broker would refuse to remember those of later ones.
     settings = {"max.incremental.fetch.session.cache.slots": "100000"}
     specs = [ClusterSpec(alias, settings=settings) for alias in ("primary", "backup")]

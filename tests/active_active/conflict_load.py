@@ -20,16 +20,19 @@ Write = Callable[[Sequence[Record]], None]
 class ConflictLoad:
     """Writes in threads until it is stopped. Times of records are those at which they are written, nearly."""
 
-    def __init__(self, writers: Mapping[str, Write], per_second: int, window_ms: int, seed: int) -> None:
+    def __init__(self, writers: Mapping[str, Write], per_second: int, window_ms: int, chance: random.Random) -> None:
         self._writers = writers
         self._per_round = max(1, round(per_second * _ROUND_SECONDS))
         self._window_ms = window_ms
-        self._chance = random.Random(seed)
+        self._chance = random.Random(chance.random())  # each thread has its own, so that none disturbs another
         self._seeds: dict[str, list[tuple[int, bytes]]] = {alias: [] for alias in writers}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._sow, daemon=True)]
-        self._threads += [threading.Thread(target=self._write, args=(alias,), daemon=True) for alias in writers]
+        self._threads += [
+            threading.Thread(target=self._write, args=(alias, random.Random(chance.random())), daemon=True)
+            for alias in writers
+        ]
         self.conflicting: list[bytes] = []  # keys that are written by all within a window
         self.apart: list[bytes] = []  # keys that are written by all, but not within a window
         self.written = 0
@@ -66,8 +69,7 @@ class ConflictLoad:
             for place, alias in enumerate(aliases):
                 self._seeds[alias].append((first_ms + place * gap, key))
 
-    def _write(self, alias: str) -> None:
-        chance = random.Random(f"{alias}-{self._chance.random()}")
+    def _write(self, alias: str, chance: random.Random) -> None:
         numbers = count()
         while True:
             due = time.monotonic() + _ROUND_SECONDS

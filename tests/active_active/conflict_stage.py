@@ -1,12 +1,13 @@
-"""Two clusters that are both written to, the mirror between them, and what it makes of conflicts."""
+"""Two clusters that both take writes: what is decided about their conflicts, and what should be."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from heliograph.conflicts import decision
 from heliograph.conflicts.bounds import Bounds
@@ -16,15 +17,16 @@ from heliograph.conflicts.decision import Decision, Essence, decode_decision
 from heliograph.conflicts.resolvers.catalogue import make_resolver
 from heliograph.conflicts.resolvers.settling import settle
 from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.kafka import positions, reading, writing
+from heliograph.kafka import positions, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.network import opened
 from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic
+from heliograph.kafka.writer import Writer
 from heliograph.model import TopicPartition
 from heliograph.transforms.message import Header
 from tests.active_active.conflict_load import ConflictLoad
-from tests.chaos.mirror_process import MirrorProcess, MirrorRuns
+from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import admin_of, write_settings
 from tests.conflicts.model import settled_of
 from tests.waiting import wait_until
@@ -33,58 +35,113 @@ from tests.zoo.topics import fresh_name
 PARTITIONS = 3
 WINDOW_MS = 5_000
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+_RULE = "conflicts."
 _OPTIONS = {
     "heartbeats.replication.enabled": "false",
     "refresh.topics.interval.seconds": "1",
     "tasks.max": "1",
+    "offset.storage.partitions": "3",
     "checkpoints.topic.replication.factor": "1",
     "offset-syncs.topic.replication.factor": "1",
     "emit.checkpoints.enabled": "false",
 }
 
 
-class ConflictStage:
-    """A topic on both clusters, mirrored both ways, with detection on both."""
+class Crossing:
+    """Two clusters under aliases of their own, mirrored both ways, with detection on both."""
 
-    def __init__(
-        self, clusters: Sequence[EmbeddedCluster], folder: Path, options: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, clusters: Sequence[EmbeddedCluster], options: Mapping[str, str] | None = None) -> None:
         self.clusters = dict(zip((fresh_name("east"), fresh_name("west")), clusters, strict=True))
         self.aliases = tuple(self.clusters)
-        self.topic = fresh_name("orders")
-        self.view = f"{self.topic}.resolved"
+        self.topics: list[str] = []
+        chosen = {"conflicts.output": "{topic}.resolved", **(options or {})}
+        self.rule = {name: value for name, value in chosen.items() if name.startswith(_RULE)}
+        self._policy = {name: value for name, value in chosen.items() if not name.startswith(_RULE)}
+
+    @property
+    def flows(self) -> list[str]:
+        """To and fro."""
+        one, other = self.aliases
+        return [f"{one}->{other}", f"{other}->{one}"]
+
+    def settings(self) -> dict[str, str]:
+        """What the file says of these flows and of detection."""
+        topics = ",".join(self.topics)
+        rule, policy = {**self.rule, "conflicts.topics": topics}, {**self._policy, "topics": topics}
+        return {
+            **{f"{alias}.{name}": value for alias in self.aliases for name, value in rule.items()},
+            **{f"{flow}.{name}": value for flow in self.flows for name, value in policy.items()},
+        }
+
+
+class ConflictSite:
+    """One mirror of several crossings, which is ended and started again."""
+
+    def __init__(self, folder: Path, crossings: Sequence[Crossing]) -> None:
         self.file = folder / "mm2.properties"
         self.faults = folder / "faults"
-        self.faults.mkdir()
-        self._runs = MirrorRuns(self.file, self.faults)
-        one, other = self.aliases
-        chosen = {
-            "topics": self.topic, "conflicts.topics": self.topic, "conflicts.output": "{topic}.resolved",
-            **_OPTIONS, **(options or {}),
-        }  # fmt: skip
-        self._rule = {name: value for name, value in chosen.items() if name.startswith("conflicts.")}
-        write_settings(self.file, self.clusters, [f"{one}->{other}", f"{other}->{one}"], chosen)
-        for cluster in clusters:
+        self._lives = 0
+        self._mirror: MirrorProcess | None = None
+        clusters = {alias: cluster for item in crossings for alias, cluster in item.clusters.items()}
+        options = dict(_OPTIONS)
+        for item in crossings:
+            options |= item.settings()
+        write_settings(self.file, clusters, [flow for item in crossings for flow in item.flows], options)
+
+    def start(self) -> None:
+        """`heliograph run` of the file."""
+        self._lives += 1
+        log = self.file.with_name(f"mirror-{self._lives}.log")
+        self._mirror = MirrorProcess(self.file, log, self.faults)
+
+    def stop(self) -> int:
+        """End the mirror as a user does; its exit code."""
+        assert self._mirror is not None
+        return self._mirror.stop()
+
+    def kill(self) -> None:
+        """End all processes at once."""
+        if self._mirror is not None:
+            self._mirror.kill()
+
+
+class ConflictStage:
+    """A topic on both clusters of a crossing; it must be there before the mirror starts."""
+
+    def __init__(self, crossing: Crossing) -> None:
+        self._crossing = crossing
+        self.clusters, self.aliases = crossing.clusters, crossing.aliases
+        self.topic = fresh_name("orders")
+        self.view = f"{self.topic}.resolved"
+        self._read: dict[tuple[str, str], _Read] = {}
+        crossing.topics.append(self.topic)
+        for cluster in self.clusters.values():
             with admin_of(cluster) as admin:
                 admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])
                 admin.wait_for_topics({self.topic: PARTITIONS})
 
-    def mirror(self) -> AbstractContextManager[MirrorProcess]:
-        """`heliograph run` of the file."""
-        return self._runs.one()
-
-    def load(self, per_second: int, seed: int) -> ConflictLoad:
+    @contextmanager
+    def load(self, per_second: int, chance: Random) -> Iterator[ConflictLoad]:
         """Two writers, one on each cluster."""
-        return ConflictLoad({alias: partial(self.write, alias) for alias in self.aliases}, per_second, WINDOW_MS, seed)
+        with ExitStack() as stack:
+            lines = {alias: stack.enter_context(closing(self._writer(alias))) for alias in self.aliases}
+            writers = {alias: partial(self._append, line) for alias, line in lines.items()}
+            yield stack.enter_context(ConflictLoad(writers, per_second, WINDOW_MS, chance))
 
     def write(self, alias: str, records: Sequence[Record]) -> None:
         """Append records to the topic of a cluster, each to the partition of its key."""
+        with closing(self._writer(alias)) as line:
+            self._append(line, records)
+
+    def _writer(self, alias: str) -> Writer:
+        return Writer(_access(self.clusters[alias]))
+
+    def _append(self, line: Writer, records: Sequence[Record]) -> None:
         by_partition: dict[int, list[Record]] = {}
         for record in records:
             by_partition.setdefault(positions.partition_for(record.key or b"", PARTITIONS), []).append(record)
-        with opened(_access(self.clusters[alias]), [self.topic]) as (loop, network):
-            for number, some in by_partition.items():
-                writing.append(loop, network, TopicPartition(self.topic, number), some)
+        for number, some in by_partition.items():
+            line.append(TopicPartition(self.topic, number), some)
 
     # -- what was written -----------------------------------------------------------------------------------------
 
@@ -99,7 +156,7 @@ class ConflictStage:
 
     def expected(self, written: Iterable[Candidate]) -> Counter[Essence]:
         """What must be decided about these records, by comparing all of them with all others."""
-        resolver, bounds = make_resolver(self._rule), Bounds(WINDOW_MS)
+        resolver, bounds = make_resolver(self._crossing.rule), Bounds(WINDOW_MS)
         by_key: dict[bytes, list[Candidate]] = {}
         for record in written:
             by_key.setdefault(record.key, []).append(record)
@@ -132,13 +189,29 @@ class ConflictStage:
             )
 
     def contents(self, alias: str, topic: str) -> list[tuple[int, Record]]:
-        """All committed records of a topic with their partitions; nothing while there is no such topic."""
+        """All committed records of a topic with their partitions; nothing while there is no such topic.
+
+        Only what is new since the last time is read.
+        """
+        known = self._read.setdefault((alias, topic), _Read())
         with opened(_access(self.clusters[alias])) as (loop, network):
             if network.look_up([topic]):
                 return []
             network.refresh([topic])
-            starts = reading.list_offsets(network, topic, dict.fromkeys(network.partitions(topic), reading.EARLIEST))
-            return list(reading.read_to_end(loop, network, topic, starts))
+            firsts = reading.list_offsets(network, topic, dict.fromkeys(network.partitions(topic), reading.EARLIEST))
+            starts = {number: max(first, known.next_offsets.get(number, 0)) for number, first in firsts.items()}
+            for number, record in reading.read_to_end(loop, network, topic, starts):
+                known.records.append((number, record))
+                known.next_offsets[number] = record.offset + 1
+        return known.records
+
+
+class _Read:
+    """What was read of a topic so far."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[int, Record]] = []
+        self.next_offsets: dict[int, int] = {}
 
 
 def _access(cluster: EmbeddedCluster) -> Access:

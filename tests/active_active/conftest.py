@@ -1,4 +1,4 @@
-"""The topic that all detection on a cluster shares is removed when these tests are over."""
+"""The topic that all detection on a cluster shares: these tests begin without it, and leave none behind."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ import pytest
 from heliograph.conflicts import decision
 from heliograph.embedded.cluster import EmbeddedCluster
 from tests.chaos.stage import admin_of
+from tests.waiting import wait_until
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def decisions(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> Iterator[None]:
-    """Leave the shared clusters as they were found."""
+    """Nothing of other tests is in it, and others find none."""
+    _remove(cluster_pair)
     yield
-    for cluster in cluster_pair:
+    _remove(cluster_pair)
+
+
+def _remove(clusters: tuple[EmbeddedCluster, ...]) -> None:
+    for cluster in clusters:
         with admin_of(cluster) as admin:
             admin.delete_topics([decision.TOPIC])
+            wait_until(lambda admin=admin: not admin.topics([decision.TOPIC]), f"{decision.TOPIC} to be gone")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,64 +16,90 @@ import pytest
 from heliograph.conflicts.candidate import Candidate
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.records import Record
-from tests.active_active.conflict_stage import IDENTITY, ConflictStage
+from tests.active_active.conflict_stage import IDENTITY, ConflictSite, ConflictStage, Crossing
 from tests.chaos.forms import LONG
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 Clusters = tuple[EmbeddedCluster, EmbeddedCluster]
-NAMES: dict[str, Mapping[str, str]] = {"prefixed": {}, "same": {"replication.policy.class": IDENTITY}}
+SAME_NAMES: Mapping[str, str] = {"replication.policy.class": IDENTITY}
+COUNTERS: Mapping[str, str] = {"conflicts.resolver": "crdt", "conflicts.crdt.fields": "likes: counter"}
+RECOVERY_SECONDS = 30  # until decisions go on after a task has died
+_PATIENCE_SECONDS = 120
 
 
-def test_a_conflict_is_settled_alike_on_both_sides(cluster_pair: Clusters, tmp_path: Path) -> None:
-    stage = ConflictStage(cluster_pair, tmp_path)
+class Stages:
+    """The mirror of one kind of names, and a topic for each test."""
+
+    def __init__(self, clusters: Clusters, folder: Path, names: str) -> None:
+        plain = Crossing(clusters, SAME_NAMES if names == "same" else None)
+        merging = Crossing(clusters, {**SAME_NAMES, **COUNTERS})
+        kinds = {"settled": plain, "dying": plain, "long": plain}
+        if names == "same":
+            kinds = {"merged": merging, "short": plain, "long": plain}
+        self.stages = {name: ConflictStage(crossing) for name, crossing in kinds.items()}
+        self.site = ConflictSite(folder, list(dict.fromkeys(kinds.values())))
+
+
+@pytest.fixture(scope="module")
+def stages(
+    request: pytest.FixtureRequest, decisions: None, cluster_pair: Clusters, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stages]:
+    """A mirror that runs; whoever ends it starts it again."""
+    made = Stages(cluster_pair, tmp_path_factory.mktemp("conflicts"), request.param)
+    made.site.start()
+    try:
+        yield made
+    finally:
+        made.site.kill()
+
+
+@pytest.mark.parametrize("stages", ["prefixed"], indirect=True)
+def test_a_conflict_is_settled_alike_on_both_sides(stages: Stages) -> None:
+    site, stage = stages.site, stages.stages["settled"]
     east, west = stage.aliases
-    with stage.mirror() as mirror:
-        now = int(time.time() * 1000)
-        stage.write(east, [Record(0, now, b"both", b"of the east"), Record(0, now, b"mine", b"alone")])
-        stage.write(west, [Record(0, now + 1000, b"both", b"of the west"), Record(0, now - 60_000, b"far", b"old")])
-        stage.write(east, [Record(0, now, b"far", b"new")])
-        stage.await_decisions(1)
-        stage.await_view(3)
-        found = {alias: stage.decisions(alias) for alias in stage.aliases}
-        for alias in stage.aliases:
-            (decision,) = found[alias]
-            assert decision.resolution.value == b"of the west"
-            assert [candidate.origin for candidate in decision.conflict.candidates] == [east, west]
-            assert stage.view_of(alias) == {b"both": b"of the west", b"mine": b"alone", b"far": b"new"}
-        assert found[east][0].essence == found[west][0].essence
-        assert mirror.stop() == 0
-    with stage.mirror():  # and again from where it was
-        now = int(time.time() * 1000)
-        stage.write(west, [Record(0, now, b"mine", b"not alone")])
-        stage.write(east, [Record(0, now + 10, b"mine", b"last")])
-        stage.await_decisions(2)
+    now = int(time.time() * 1000)
+    stage.write(east, [Record(0, now, b"both", b"of the east"), Record(0, now, b"mine", b"alone")])
+    stage.write(west, [Record(0, now + 1000, b"both", b"of the west"), Record(0, now - 60_000, b"far", b"old")])
+    stage.write(east, [Record(0, now, b"far", b"new")])
+    stage.await_decisions(1)
+    stage.await_view(3)
+    found = {alias: stage.decisions(alias) for alias in stage.aliases}
+    for alias in stage.aliases:
+        (decision,) = found[alias]
+        assert decision.resolution.value == b"of the west"
+        assert [candidate.origin for candidate in decision.conflict.candidates] == [east, west]
+        assert stage.view_of(alias) == {b"both": b"of the west", b"mine": b"alone", b"far": b"new"}
+    assert found[east][0].essence == found[west][0].essence
+    assert site.stop() == 0
+    site.start()  # and again from where it was
+    now = int(time.time() * 1000)
+    stage.write(west, [Record(0, now, b"mine", b"not alone")])
+    stage.write(east, [Record(0, now + 10, b"mine", b"last")])
+    stage.await_decisions(2)
     assert stage.decisions(east)[1].resolution.value == b"last"
     for alias in stage.aliases:
         assert len(stage.decisions(alias)) == 2
     told = subprocess.run(
-        [sys.executable, "-m", "heliograph", "conflicts", str(stage.file), "--since", "1h", "--topic", stage.topic,
+        [sys.executable, "-m", "heliograph", "conflicts", str(site.file), "--since", "1h", "--topic", stage.topic,
          "-o", "json"], capture_output=True, text=True, check=True,
     )  # fmt: skip
     clusters = json.loads(told.stdout)["clusters"]
     assert {item["cluster"]: item["conflicts"] for item in clusters} == dict.fromkeys(stage.aliases, 2)
 
 
-def test_merges_lose_no_write_also_where_names_are_the_same(cluster_pair: Clusters, tmp_path: Path) -> None:
-    rule = {"conflicts.resolver": "crdt", "conflicts.crdt.fields": "likes: counter"}
-    stage = ConflictStage(cluster_pair, tmp_path, {**NAMES["same"], **rule})
+@pytest.mark.parametrize("stages", ["same"], indirect=True)
+def test_merges_lose_no_write_also_where_names_are_the_same(stages: Stages) -> None:
+    stage = stages.stages["merged"]
     east, west = stage.aliases
-    with stage.mirror():
-        now = int(time.time() * 1000)
-        stage.write(east, [Record(0, now - 60_000, b"post", _likes(east=1, name="old"))])
-        stage.write(east, [Record(0, now, b"post", _likes(east=3, name="first"))])
-        stage.write(west, [Record(0, now + 10, b"post", _likes(west=4, name="second"))])
-        stage.await_decisions(1)
-        for alias in stage.aliases:
-            wait_until(
-                lambda a=alias: _shown(stage.view_of(a)) == (7, "second"), f"the merged post on {alias}", 60, 0.3
-            )
+    now = int(time.time() * 1000)
+    stage.write(east, [Record(0, now - 60_000, b"post", _likes(east=1, name="old"))])
+    stage.write(east, [Record(0, now, b"post", _likes(east=3, name="first"))])
+    stage.write(west, [Record(0, now + 10, b"post", _likes(west=4, name="second"))])
+    stage.await_decisions(1)
+    for alias in stage.aliases:
+        wait_until(lambda a=alias: _shown(stage.view_of(a)) == (7, "second"), f"the merged post on {alias}", 60, 0.3)
     one, other = (stage.decisions(alias)[0] for alias in stage.aliases)
     assert one.resolution.winner is None
     assert one.essence == other.essence
@@ -89,36 +115,35 @@ def _shown(view: Mapping[bytes, bytes | None]) -> tuple[int, str] | None:
 
 
 @pytest.mark.parametrize(
-    ("names", "load"),
+    ("stages", "name", "load"),
     [
-        pytest.param("same", (150, 8.0), id="short"),
-        pytest.param("prefixed", (2000, 300.0), id="long-prefixed", marks=LONG),
-        pytest.param("same", (2000, 300.0), id="long-same", marks=LONG),
+        pytest.param("same", "short", (150, 8.0), id="short"),
+        pytest.param("prefixed", "long", (2000, 300.0), id="long-prefixed", marks=LONG),
+        pytest.param("same", "long", (2000, 300.0), id="long-same", marks=LONG),
     ],
+    indirect=["stages"],
 )
 def test_every_conflict_is_found_once_and_no_other_through_a_kill(
-    cluster_pair: Clusters, tmp_path: Path, names: str, load: tuple[int, float]
+    stages: Stages, name: str, load: tuple[int, float], chance: random.Random, tell: Callable[[str], None]
 ) -> None:
     per_second, seconds = load
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
-    stage = ConflictStage(cluster_pair, tmp_path, NAMES[names])
-    with stage.load(per_second, seed) as writers:
-        with stage.mirror():
-            _await_any_decision(stage)
-            time.sleep(seconds / 2)  # the load is the point, not a condition
-        with stage.mirror():  # the one before was killed
-            time.sleep(seconds / 2)
-            writers.stop()
-            _expect_all_found(stage, writers.conflicting, writers.apart)
-    print(
-        f"{names}: {writers.written} records, {len(writers.conflicting)} conflicts sown, all found once on both sides"
-    )
+    stage = stages.stages[name]
+    with stage.load(per_second, chance) as writers:
+        _await_more_decisions(stage)
+        time.sleep(seconds / 2)  # the load is the point, not a condition
+        stages.site.kill()
+        stages.site.start()
+        time.sleep(seconds / 2)
+        _await_more_decisions(stage)  # there is still load when the new one decides
+        writers.stop()
+        _expect_all_found(stage, writers.conflicting, writers.apart)
+    tell(f"{writers.written} records, {len(writers.conflicting)} conflicts sown, all found once on both sides")
 
 
-def _await_any_decision(stage: ConflictStage) -> None:
-    for alias in stage.aliases:
-        wait_until(lambda a=alias: bool(stage.decisions(a)), f"a decision on {alias}", 180, 0.5)
+def _await_more_decisions(stage: ConflictStage, seconds: float = _PATIENCE_SECONDS) -> None:
+    """Wait until both clusters have decided more than by now."""
+    for alias, count in {alias: len(stage.decisions(alias)) for alias in stage.aliases}.items():
+        wait_until(lambda a=alias, n=count: len(stage.decisions(a)) > n, f"another decision on {alias}", seconds, 0.3)
 
 
 def _expect_all_found(stage: ConflictStage, conflicting: list[bytes], apart: list[bytes]) -> None:
@@ -128,8 +153,8 @@ def _expect_all_found(stage: ConflictStage, conflicting: list[bytes], apart: lis
     sown = Counter(essence[0] for essence in expected)
     assert set(conflicting) <= sown.keys()
     assert not set(apart) & sown.keys()
-    stage.await_decisions(sum(expected.values()), 180)
-    stage.await_view(len(keys), 180)
+    stage.await_decisions(sum(expected.values()), _PATIENCE_SECONDS)
+    stage.await_view(len(keys), _PATIENCE_SECONDS)
     for alias in stage.aliases:
         assert Counter(item.essence for item in stage.decisions(alias)) == expected
     last = {record.key: record.value for record in sorted(written, key=lambda record: record.order)}
@@ -142,14 +167,15 @@ def _written_by_people(stage: ConflictStage) -> list[Candidate]:
     return [record for record in stage.written() if (record.value or b"").startswith(record.origin.encode())]
 
 
-def test_tasks_that_die_at_any_step_repeat_and_lose_nothing(cluster_pair: Clusters, tmp_path: Path) -> None:
-    stage = ConflictStage(cluster_pair, tmp_path)
-    with stage.mirror(), stage.load(50, 1) as writers:
-        _await_any_decision(stage)
+@pytest.mark.parametrize("stages", ["prefixed"], indirect=True)
+def test_tasks_that_die_at_any_step_repeat_and_lose_nothing(stages: Stages, chance: random.Random) -> None:
+    stage = stages.stages["dying"]
+    with stage.load(50, chance) as writers:
+        _await_more_decisions(stage)
         for point in ("decisions-fenced", "decisions-written", "decisions-committed"):
-            armed = stage.faults / point
+            armed = stages.site.faults / point
             armed.touch()
             wait_until(lambda armed=armed: not armed.exists(), f"a task to die at {armed.name}", 60)
-            stage.await_decisions(len(stage.decisions(stage.aliases[0])) + 1)
+            _await_more_decisions(stage, RECOVERY_SECONDS)
         writers.stop()
         _expect_all_found(stage, writers.conflicting, writers.apart)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,10 +12,11 @@ from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
-from tests.checker import Kind, Report, compare
+from tests.checker import Report, compare_when_level
 from tests.waiting import wait_until
 
 PARTITIONS = 6
+RECOVERY_SECONDS = 30  # after which all partitions must be mirrored again, whatever was killed
 PATIENCE_SECONDS = 120  # for whatever is not measured: machines differ
 _SINGLE_BROKERS = {
     "emit.heartbeats.enabled": "false",
@@ -81,6 +81,10 @@ class Stage:
         """Wait until every partition on the target grows beyond what it has now."""
         await_growth(self.target, self.copy)
 
+    def await_recovery(self) -> None:
+        """The same, after a kill: soon."""
+        await_growth(self.target, self.copy, RECOVERY_SECONDS)
+
     def expect_equal(self, at_least: int = 100) -> Report:
         """Wait for the mirror to catch up, then compare by content."""
         return expect_equal(self.source, self.target, self.pairs, at_least, self.log)
@@ -113,19 +117,24 @@ def copies(topic: str, copy: str, partitions: int) -> dict[TopicPartition, Topic
 def ends(cluster: EmbeddedCluster, topic: str) -> dict[TopicPartition, int]:
     """The end of each partition: on a target it moves with every transaction. Empty while there is no such topic."""
     with admin_of(cluster) as admin:
-        found = admin.topics([topic]).get(topic)
-        return admin.end_offsets([TopicPartition(topic, number) for number in range(found.partitions)]) if found else {}
+        return _ends(admin, topic)
+
+
+def _ends(admin: Admin, topic: str) -> dict[TopicPartition, int]:
+    found = admin.topics([topic]).get(topic)
+    return admin.end_offsets([TopicPartition(topic, number) for number in range(found.partitions)]) if found else {}
 
 
 def await_growth(cluster: EmbeddedCluster, topic: str, seconds: float = PATIENCE_SECONDS) -> None:
     """Wait until every partition of a topic grows beyond what it has now."""
-    before = ends(cluster, topic)
+    with admin_of(cluster) as admin:
+        before = _ends(admin, topic)
 
-    def has_grown() -> bool:
-        now = ends(cluster, topic)
-        return bool(now) and all(end > before.get(where, 0) + _MARKERS for where, end in now.items())
+        def has_grown() -> bool:
+            now = _ends(admin, topic)
+            return bool(now) and all(end > before.get(where, 0) + _MARKERS for where, end in now.items())
 
-    wait_until(has_grown, f"records in all partitions of {topic}", seconds, 0.1)
+        wait_until(has_grown, f"records in all partitions of {topic}", seconds, 0.1)
 
 
 def expect_equal(
@@ -136,16 +145,7 @@ def expect_equal(
     log: Path,
 ) -> Report:
     """Wait for the mirror to catch up, then compare by content."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    report = compare(source.bootstrap_servers, target.bootstrap_servers, pairs)
-    while _only_lacks(report) and time.monotonic() < deadline:
-        time.sleep(0.2)
-        report = compare(source.bootstrap_servers, target.bootstrap_servers, pairs)
+    report = compare_when_level(source.bootstrap_servers, target.bootstrap_servers, pairs, PATIENCE_SECONDS)
     assert report.is_equal, f"{report}\n{log.read_text(errors='replace')[-3000:]}"
     assert report.record_count >= at_least
     return report
-
-
-def _only_lacks(report: Report) -> bool:
-    """Whether the target is merely behind, as far as one can tell."""
-    return not report.is_equal and all(finding.kind is Kind.LOST for finding in report.findings)

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import psutil
 
@@ -17,6 +18,18 @@ from tests.waiting import is_gone, wait_until
 _ATTEMPTS = 10
 
 
+class Struck(Protocol):
+    """Whoever keeps a mirror running, as the machine's own service manager would."""
+
+    mirror: MirrorProcess
+
+    def start_again(self) -> None:
+        """Put a new mirror in the place of one that was killed as a whole."""
+
+    def await_recovery(self) -> None:
+        """Return when all partitions are mirrored again; fail when that takes too long."""
+
+
 @dataclass(frozen=True)
 class Strikes:
     """How often each part is killed, how long it is quiet in between at most, and which share comes in haste."""
@@ -24,25 +37,45 @@ class Strikes:
     worker: int = 0
     jvm: int = 0
     engine: int = 0
+    whole: int = 0  # every process of the mirror at the same time
     longest_calm: float = 0.0
     hasty: float = 0.0  # the share of kills that are followed by the next one before the mirror has recovered
 
     def __str__(self) -> str:
-        return f"{len(self._parts())} kills ({self.worker} of workers, {self.jvm} of JVMs, {self.engine} of engines)"
+        parts = f"{self.worker} of workers, {self.jvm} of JVMs, {self.engine} of engines, {self.whole} of all at once"
+        return f"{len(self._parts())} kills ({parts})"
 
-    def fall_on(self, mirror: MirrorProcess, chance: random.Random, await_recovery: Callable[[], None]) -> None:
-        """Kill in random order at random moments. Each kill is seen to hit, and the mirror recovers by itself."""
+    def fall_on(self, struck: Struck, chance: random.Random) -> float:
+        """Kill in random order at random moments. Each kill is seen to hit, and the mirror recovers by itself.
+
+        Returns the seconds that the slowest recovery took.
+        """
         parts = self._parts()
         chance.shuffle(parts)
+        slowest = 0.0
         for part in parts:
             time.sleep(chance.uniform(0, self.longest_calm))
-            kill(lambda part=part: chance.choice(mirror.living(part)))
+            self._strike(struck, part, chance)
             if chance.random() >= self.hasty:
-                await_recovery()
-        await_recovery()
+                slowest = max(slowest, _seconds_of(struck.await_recovery))
+        return max(slowest, _seconds_of(struck.await_recovery))
+
+    def _strike(self, struck: Struck, part: str, chance: random.Random) -> None:
+        if part == "whole":
+            struck.mirror.kill()
+            struck.start_again()
+        else:
+            kill(lambda: chance.choice(struck.mirror.living(part)))
 
     def _parts(self) -> list[str]:
-        return ["worker"] * self.worker + ["jvm"] * self.jvm + ["engine"] * self.engine
+        counts = {"worker": self.worker, "jvm": self.jvm, "engine": self.engine, "whole": self.whole}
+        return [part for part, count in counts.items() for _ in range(count)]
+
+
+def _seconds_of(action: Callable[[], None]) -> float:
+    began = time.monotonic()
+    action()
+    return time.monotonic() - began
 
 
 def kill(find: Callable[[], psutil.Process]) -> None:
@@ -66,4 +99,4 @@ def die_at_every_step(stage: Stage, mirror: MirrorProcess, rounds: int) -> None:
         if point in ("fenced", "started"):
             kill(mirror.worker)  # a lane passes these points only when it starts
         wait_until(lambda armed=armed: not armed.exists(), f"a lane to die at {point}", PATIENCE_SECONDS)
-        stage.await_progress()
+        stage.await_recovery()

@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
-from tests.chaos.conftest import Tell
 from tests.chaos.forms import LONG
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import Stage
+from tests.running import Tell
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos, *LONG]
 

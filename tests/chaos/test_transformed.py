@@ -12,18 +12,18 @@ import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.records import Record
-from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.stage import PARTITIONS, PATIENCE_SECONDS, Stage
 from tests.chaos.strikes import Strikes, die_at_every_step
 from tests.flows.transform_stage import contents
+from tests.running import Tell
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
-_FEW = Strikes(worker=2, jvm=1, engine=1)
+_FEW = Strikes(worker=3, jvm=1, engine=1)
 _MANY = Strikes(worker=44, jvm=10, engine=10, longest_calm=4, hasty=0.2)
 _KAFKA = "org.apache.kafka.connect.transforms."
 _FLOW = {
@@ -65,6 +65,14 @@ class _Scene:
         self.stage = Stage(clusters, folder, fresh_name("people"), (near, far), options)
         self.letters = f"mm2-dead-letters.{near}.internal"
         self.mirror = self.stage.start()
+
+    def start_again(self) -> None:
+        """A new mirror takes over."""
+        self.mirror = self.stage.start()
+
+    def await_recovery(self) -> None:
+        """All partitions are mirrored again, soon."""
+        self.stage.await_recovery()
 
     def load(self) -> Load:
         return _People(self.stage.source.bootstrap_servers, self.stage.topic, PARTITIONS, per_second=500)
@@ -146,8 +154,9 @@ def test_every_part_is_killed_at_random_moments(
 ) -> None:
     with scene.load() as load:
         scene.stage.await_progress()
-        strikes.fall_on(scene.mirror, chance, scene.stage.await_progress)
-    tell(f"{strikes}; {scene.expect_right(load.acknowledged // 2):,} records, each once, none unmasked")
+        slowest = strikes.fall_on(scene, chance)
+    count = scene.expect_right(load.acknowledged // 2)
+    tell(f"{strikes}, slowest recovery {slowest:.1f} s; {count:,} records, each once, none unmasked")
 
 
 @short_and_long("rounds", 1, 5)

@@ -13,23 +13,23 @@ import pytest
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
-from tests.chaos.conftest import Tell
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess, MirrorRuns
-from tests.chaos.stage import PATIENCE_SECONDS, admin_of, await_growth, write_settings
+from tests.chaos.stage import PATIENCE_SECONDS, RECOVERY_SECONDS, admin_of, await_growth, write_settings
 from tests.chaos.strikes import Strikes
 from tests.checker import Finding
 from tests.checker.classification import classify
 from tests.checker.stock_reader import Seen, read_committed
+from tests.running import Tell
 from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _PARTITIONS = 3
 _IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
-_FEW = Strikes(worker=2)
-_MANY = Strikes(worker=14, jvm=3, engine=3, longest_calm=3)
+_FEW = Strikes(worker=3, whole=1)
+_MANY = Strikes(worker=14, jvm=3, engine=3, whole=2, longest_calm=3)
 _LANES = (1, 3, 2, 1, 3)
 _CALM_SECONDS = 5
 
@@ -47,10 +47,10 @@ class TwoWay:
         """Records on one side, which name it."""
         return Load(self.sides[alias].bootstrap_servers, self.topic, _PARTITIONS, per_second=200, name=alias)
 
-    def await_progress(self) -> None:
+    def await_progress(self, seconds: float = PATIENCE_SECONDS) -> None:
         """The topics grow by themselves, under load: that something is mirrored shows in the ledgers."""
-        await_growth(self.sides["right"], "mm2-ledger.left.internal")
-        await_growth(self.sides["left"], "mm2-ledger.right.internal")
+        await_growth(self.sides["right"], "mm2-ledger.left.internal", seconds)
+        await_growth(self.sides["left"], "mm2-ledger.right.internal", seconds)
 
     def await_arrival(self, written: int) -> None:
         """Wait until everything has arrived on both sides, or does not arrive in time."""
@@ -63,6 +63,23 @@ class TwoWay:
         servers = self.sides[alias].bootstrap_servers
         partitions = [TopicPartition(self.topic, number) for number in range(_PARTITIONS)]
         return {where: list(read_committed(servers, where)) for where in partitions}
+
+
+@dataclass
+class _Struck:
+    """The mirror that is killed."""
+
+    two_way: TwoWay
+    settings: Path
+    mirror: MirrorProcess
+
+    def start_again(self) -> None:
+        """A new mirror takes over; both write to one log."""
+        self.mirror = MirrorProcess(self.settings, self.settings.parent / "mirror.log")
+
+    def await_recovery(self) -> None:
+        """Both directions are mirrored again, soon."""
+        self.two_way.await_progress(RECOVERY_SECONDS)
 
 
 @pytest.fixture
@@ -81,18 +98,18 @@ def test_same_names_in_both_directions_without_loops(
     settings = tmp_path / "mm2.properties"
     _configure(settings, two_way, {})
     began = time.monotonic()
-    mirror = MirrorProcess(settings, tmp_path / "mirror.log")
+    struck = _Struck(two_way, settings, MirrorProcess(settings, tmp_path / "mirror.log"))
     try:
         with two_way.load("left") as from_left, two_way.load("right") as from_right:
             two_way.await_progress()
-            strikes.fall_on(mirror, chance, two_way.await_progress)
+            slowest = strikes.fall_on(struck, chance)
         written = from_left.acknowledged + from_right.acknowledged
         two_way.await_arrival(written)
-        assert mirror.stop() == 0
+        assert struck.mirror.stop() == 0
     finally:
-        mirror.kill()
-    tell(f"{strikes} in {time.monotonic() - began:.0f} s; {written} records written")
-    _expect_once(two_way, written, mirror)
+        struck.mirror.kill()
+    tell(f"{strikes} in {time.monotonic() - began:.0f} s, slowest recovery {slowest:.1f} s; {written} records written")
+    _expect_once(two_way, written, struck.mirror)
 
 
 @pytest.mark.long

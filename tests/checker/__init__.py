@@ -6,8 +6,8 @@ report = compare(source.bootstrap_servers, target.bootstrap_servers, {source_par
 assert report.is_equal, report
 """
 
-from tests.checker.comparison import SameClusterError, compare, compare_compacted
+from tests.checker.comparison import SameClusterError, compare, compare_compacted, compare_when_level
 from tests.checker.finding import Finding, Kind
 from tests.checker.report import Report
 
-__all__ = ["Finding", "Kind", "Report", "SameClusterError", "compare", "compare_compacted"]
+__all__ = ["Finding", "Kind", "Report", "SameClusterError", "compare", "compare_compacted", "compare_when_level"]

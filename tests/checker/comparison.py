@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import zip_longest
@@ -12,7 +13,7 @@ from heliograph.model import TopicPartition
 from tests.checker.classification import changed_fields, classify
 from tests.checker.finding import Finding, Kind
 from tests.checker.report import Report
-from tests.checker.stock_reader import Seen, read_committed
+from tests.checker.stock_reader import CommittedReader, Seen
 
 Servers = str | Sequence[str]
 Pairs = Mapping[TopicPartition, TopicPartition]
@@ -25,12 +26,38 @@ class SameClusterError(AssertionError):
 def compare(source: Servers, target: Servers, pairs: Pairs) -> Report:
     """Every difference between source partitions and their copies: content, order and count."""
     _expect_two_clusters(source, target)
+    with CommittedReader(source) as here, CommittedReader(target) as there:
+        return _compared({pair[0]: (here.read(pair[0]), there.read(pair[1])) for pair in pairs.items()})
+
+
+def compare_when_level(source: Servers, target: Servers, pairs: Pairs, seconds: float) -> Report:
+    """The same, as soon as every copy has as many records as its original, or when the time is over.
+
+    The source must be at rest. Each side is read once, and the target further on while it grows.
+    """
+    _expect_two_clusters(source, target)
+    with CommittedReader(source) as here, CommittedReader(target) as there:
+        originals = {where: list(here.read(where)) for where in pairs}
+        copied: dict[TopicPartition, list[Seen]] = {where: [] for where in pairs}
+        deadline = time.monotonic() + seconds
+        while True:
+            is_over = time.monotonic() > deadline
+            for where, copy in pairs.items():
+                if is_over or len(copied[where]) < len(originals[where]):
+                    copied[where] += there.read(copy)
+            if is_over or all(len(copied[where]) >= len(found) for where, found in originals.items()):
+                break
+            time.sleep(0.1)
+        for where, copy in pairs.items():  # whatever has come in the meantime is too much
+            copied[where] += there.read(copy)
+    return _compared({where: (iter(found), iter(copied[where])) for where, found in originals.items()})
+
+
+def _compared(sides: Mapping[TopicPartition, tuple[Iterator[Seen], Iterator[Seen]]]) -> Report:
     findings: list[Finding] = []
     record_count = 0
-    for source_partition, target_partition in pairs.items():
-        pair = _Pair(
-            source_partition, read_committed(source, source_partition), read_committed(target, target_partition)
-        )
+    for where, (here, there) in sides.items():
+        pair = _Pair(where, here, there)
         findings += pair.differences()
         record_count += pair.record_count
     return Report(findings, record_count)
@@ -41,11 +68,12 @@ def compare_compacted(source: Servers, target: Servers, pairs: Pairs) -> Report:
     _expect_two_clusters(source, target)
     findings: list[Finding] = []
     record_count = 0
-    for source_partition, target_partition in pairs.items():
-        here = _last_per_key(read_committed(source, source_partition))
-        there = _last_per_key(read_committed(target, target_partition))
-        findings += _differing_keys(source_partition, here, there)
-        record_count += len(here)
+    with CommittedReader(source) as sources, CommittedReader(target) as targets:
+        for source_partition, target_partition in pairs.items():
+            here = _last_per_key(sources.read(source_partition))
+            there = _last_per_key(targets.read(target_partition))
+            findings += _differing_keys(source_partition, here, there)
+            record_count += len(here)
     return Report(findings, record_count)
 
 

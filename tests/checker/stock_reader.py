@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -35,26 +34,47 @@ class Seen(NamedTuple):
 
 def read_committed(bootstrap_servers: str | Sequence[str], where: TopicPartition) -> Iterator[Seen]:
     """All committed records from the beginning of a partition to the end seen now, in order."""
-    consumer = KafkaConsumer(
-        bootstrap_servers=bootstrap_servers,
-        isolation_level="read_committed",
-        enable_auto_commit=False,
-        auto_offset_reset="none",
-        fetch_max_wait_ms=50,
-        max_partition_fetch_bytes=4 * 1024 * 1024,
-    )
-    with closing(consumer):
+    with CommittedReader(bootstrap_servers) as reader:
+        yield from reader.read(where)
+
+
+class CommittedReader:
+    """One consumer for many partitions, one after the other: to connect takes longer than to read a few records."""
+
+    def __init__(self, bootstrap_servers: str | Sequence[str]) -> None:
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=bootstrap_servers,
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            fetch_max_wait_ms=50,
+            max_partition_fetch_bytes=4 * 1024 * 1024,
+        )
+        self._next: dict[TopicPartition, int] = {}
+
+    def __enter__(self) -> CommittedReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close()
+
+    def read(self, where: TopicPartition) -> Iterator[Seen]:
+        """All records of a partition up to the end seen now; what was read before with this reader is left out."""
         partition = kafka.TopicPartition(*where)
-        consumer.assign([partition])
-        consumer.seek_to_beginning(partition)
-        end = consumer.end_offsets([partition])[partition]
+        self._consumer.assign([partition])
+        if where in self._next:
+            self._consumer.seek(partition, self._next[where])
+        else:
+            self._consumer.seek_to_beginning(partition)
+        end = self._consumer.end_offsets([partition])[partition]
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while consumer.position(partition) < end:
-            assert time.monotonic() < deadline, f"{where}: read only to {consumer.position(partition)} of {end}"
-            for record in consumer.poll(timeout_ms=200).get(partition, ()):
+        while (position := self._consumer.position(partition)) < end:
+            assert time.monotonic() < deadline, f"{where}: read only to {position} of {end}"
+            for record in self._consumer.poll(timeout_ms=200).get(partition, ()):
                 if record.offset < end:
                     deadline = time.monotonic() + _PATIENCE_SECONDS
                     yield Seen(record.offset, _content(record))
+        self._next[where] = end
 
 
 def _content(record: object) -> Content:

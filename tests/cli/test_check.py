@@ -15,7 +15,7 @@ from heliograph.cli.main import main
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.jars import fetch_jars
 from heliograph.embedded.listeners import ACCESS_CONTROL, sasl_plain
-from heliograph.java import ensure_java
+from heliograph.java import QUICK_START, ensure_java
 from heliograph.kafka import positions
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
@@ -88,7 +88,14 @@ def grant(commands: Sequence[str], cluster: EmbeddedCluster) -> None:
         name, *arguments = shlex.split(command)
         assert name == "kafka-acls"
         arguments[arguments.index("--bootstrap-server") + 1] = cluster.bootstrap_servers
-        java = [str(ensure_java()), "-Xmx128m", "-cp", f"{fetch_jars()}/*", "org.apache.kafka.tools.AclCommand"]
+        java = [
+            str(ensure_java()),
+            "-Xmx128m",
+            *QUICK_START,
+            "-cp",
+            f"{fetch_jars()}/*",
+            "org.apache.kafka.tools.AclCommand",
+        ]
         subprocess.run([*java, *arguments], check=True, capture_output=True, timeout=60)
 
 

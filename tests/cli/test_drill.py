@@ -67,9 +67,21 @@ def test_without_a_file_only_a_drill_for_real_is_possible(capsys: pytest.Capture
     assert "--for-real" in capsys.readouterr().err
 
 
+# However soon the mirror is at work, the drill does not get past its start.
+_HELD_UP = """
+hooks = hold
+hooks.hold.when = after mirror
+hooks.hold.operations = drill
+hooks.hold.command = sleep 600
+hooks.hold.timeout.seconds = 600
+"""
+
+
+@pytest.mark.usefixtures("control_c")
 def test_control_c_ends_with_a_report_and_nothing_left_behind(
     file: Path, primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
 ) -> None:
+    file.write_text(file.read_text() + _HELD_UP)
     before = names_on(primary), names_on(backup)
     log, reports = tmp_path / "log", tmp_path / "reports"
     with log.open("w") as out:

@@ -49,7 +49,7 @@ def write(cluster: EmbeddedCluster, topic: str, records: list[Record]) -> None:
 @pytest.fixture(scope="package")
 def edge() -> Iterator[EmbeddedCluster]:
     """The clusters west and, behind it and directly, north have been mirrored into this one."""
-    spec = ClusterSpec("edge", listeners=[sasl_plain("SASL", {"alice": "s3cret"})])
+    spec = ClusterSpec("edge", listeners=[sasl_plain("SASL", {"alice": "s3cret"})], heap="256m")
     with EmbeddedCluster(spec) as cluster:
         for topic in _TOPICS:
             create_topic(cluster.bootstrap_servers, topic)

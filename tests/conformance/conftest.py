@@ -15,9 +15,10 @@ from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_cl
 from heliograph.embedded.listeners import tls
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import write_settings
+from tests.conformance.at_once import AtOnce
 from tests.conformance.route import IDENTITY, Route
 from tests.conformance.settings import EVERY_SECOND, chosen, flow_names, heartbeats
-from tests.conformance.site import Site, close_readers
+from tests.conformance.site import Site, close_clients
 from tests.embedded.certificates import Authority
 
 _TOPICS_A_ROUTE = 6
@@ -41,10 +42,10 @@ class Vault:
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _readers() -> Iterator[None]:
+def _clients() -> Iterator[None]:
     """Connections that all tests share."""
     yield
-    close_readers()
+    close_clients()
 
 
 @pytest.fixture(scope="package")
@@ -54,7 +55,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vault]:
     listener = tls("TLS", authority.issue("broker", ["127.0.0.1"]))
     with running_clusters(ClusterSpec("vault", listeners=[listener], heap="256m")) as (cluster,):
         yield Vault(cluster, authority.trusted)
-        close_readers()
+        close_clients()
 
 
 @pytest.fixture(scope="package")
@@ -101,15 +102,20 @@ def routes(
     write_settings(settings, clusters, flow_names(*ways.values()), options)
     mirror = MirrorProcess(settings, folder / "mirror.log")
     try:
+        begun = [(way, way.begin()) for name, way in ways.items() if name != "latest"]
         for name in ("at least once", "exactly once", "identity"):
             ways[name].prepare(_TOPICS_A_ROUTE)
+        for way, topic in begun:
+            way.await_begun(topic)
         yield {**ways, "transactions": replace(exact, is_transactional=True)}
         assert mirror.stop() == 0
     finally:
         mirror.kill()
 
 
-@pytest.fixture
-def route(routes: Mapping[str, Route], request: pytest.FixtureRequest) -> Route:
-    """The way of one variant."""
-    return routes[request.param]
+@pytest.fixture(scope="package")
+def at_once(routes: Mapping[str, Route]) -> Iterator[AtOnce]:
+    """Checks of several variants side by side."""
+    checks = AtOnce(routes)
+    yield checks
+    checks.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from heliograph.client import MirrorClient
@@ -12,6 +12,7 @@ from tests.conformance.site import ALL, PARTITIONS, Contents, Offsets, Site
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
+START_SECONDS = 240
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 
 
@@ -71,7 +72,22 @@ class Route:
 
     def await_topic(self, topic: str) -> None:
         """Wait until the target has the topic."""
-        wait_until(lambda: self.copy_of(topic) in self.target.topics(), f"{self.copy_of(topic)}", 120, 0.2)
+        wait_until(lambda: self.copy_of(topic) in self.target.topics(), f"{self.copy_of(topic)}", 60, 0.2)
+
+    def begin(self) -> str:
+        """A topic with one record, to see when the mirror is at work."""
+        topic = self.new_topic()
+        self.write(topic, 1, [0])
+        return topic
+
+    def await_begun(self, topic: str) -> None:
+        """Wait until that record is mirrored; what Spark takes to start on a busy machine is not measured."""
+        copy = self.copy_of(topic)
+
+        def has_begun() -> bool:
+            return copy in self.target.topics() and self.target.ends(copy, [0])[0] > 0
+
+        wait_until(has_begun, f"{self.label} to be mirrored", START_SECONDS, 0.5)
 
     def expect_copy(self, topic: str) -> None:
         """Wait for as many records as the source has, and see that they are the same."""
@@ -80,10 +96,14 @@ class Route:
         copied: Contents = {}
 
         def is_long_enough() -> bool:
+            """Contents are read only when there may be enough of them."""
+            ends = self.target.ends(self.copy_of(topic))
+            if any(ends[number] < len(records) for number, records in expected.items()):
+                return False
             copied.update(self.target.contents(self.copy_of(topic)))
             return _count(copied) >= _count(expected)
 
-        wait_until(is_long_enough, f"{_count(expected)} records in {self.copy_of(topic)}", 120, 0.2)
+        wait_until(is_long_enough, f"{_count(expected)} records in {self.copy_of(topic)}", 60, 0.2)
         assert copied == expected
 
     # -- groups --------------------------------------------------------------------------------------------
@@ -99,18 +119,37 @@ class Route:
 
     def checkpoints(self, group: str, topic: str) -> list[Checkpoint]:
         """All checkpoints of a group and topic, in the order in which they were written."""
-        name = f"{self.source.alias}.checkpoints.internal"
-        found = [Checkpoint.decode(*record) for record in self.target.own_records(name)]
+        found = [Checkpoint.decode(*record) for record in self.target.own_records(self._checkpoints_topic)]
         return [item for item in found if item.group == group and item.target.topic == self.copy_of(topic)]
+
+    @property
+    def _checkpoints_topic(self) -> str:
+        return f"{self.source.alias}.checkpoints.internal"
+
+    def _growth_of(self, topic: str) -> Callable[[], bool]:
+        """Tells whether a topic of the mirror's own on the target has grown since it was asked before."""
+        seen = [0]
+
+        def has_grown() -> bool:
+            if not seen[0] and topic not in self.target.topics():
+                return False
+            before, seen[0] = seen[0], self.target.ends(topic, [0])[0]
+            return seen[0] > before
+
+        return has_grown
 
     def await_checkpoints(self, group: str, topic: str, committed: Offsets) -> dict[int, int]:
         """Wait until the newest checkpoints tell of these commits; returns what clients make of them."""
 
+        has_grown = self._growth_of(self._checkpoints_topic)
+
         def are_there() -> bool:
+            if not has_grown():
+                return False
             newest = {item.target.partition: item.upstream_offset for item in self.checkpoints(group, topic)}
             return newest == committed
 
-        wait_until(are_there, f"checkpoints of {group} for {committed}", 120, 0.2)
+        wait_until(are_there, f"checkpoints of {group} for {committed}", 30, 0.2)
         with self.client() as client:
             found = client.remote_consumer_offsets(group, self.source.alias)
         copy = self.copy_of(topic)
@@ -128,13 +167,13 @@ class Route:
             is_level = self.is_exactly_once or found == self.source.committed(group, topic)
             return len(found) == PARTITIONS and is_level
 
-        wait_until(is_there, f"offsets of {group} for {copy}", 120, 0.2)
+        wait_until(is_there, f"offsets of {group} for {copy}", 30, 0.2)
         return self.target.committed(group, copy)
 
     def await_group_at(self, group: str, topic: str, places: Offsets) -> None:
         """Wait until the group stands on the target at these places of the copy."""
         copy = self.copy_of(topic)
-        wait_until(lambda: self.target.committed(group, copy) == places, f"{group} to follow to {places}", 120, 0.2)
+        wait_until(lambda: self.target.committed(group, copy) == places, f"{group} to follow to {places}", 30, 0.2)
 
     def expect_rest(self, topic: str, places: Offsets, consumed: int) -> None:
         """Whoever goes on at these places of the copy reads all but the first so many records, each once."""

@@ -1,17 +1,17 @@
-"""A cluster under one alias, as stock clients see it."""
+"""A cluster under one alias, as stock clients see it; connections are kept, as to connect takes longer than to ask."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from typing import Any
 
 import kafka
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
@@ -22,9 +22,9 @@ PARTITIONS = 10
 ALL = range(PARTITIONS)
 Offsets = Mapping[int, int]
 Contents = dict[int, list[tuple[object, ...]]]
-_PATIENCE_SECONDS = 90.0
+_PATIENCE_SECONDS = 30.0
 _numbers = count()
-_readers: list[KafkaConsumer] = []
+_clients: dict[tuple[int, Callable[[str], Any], str], Any] = {}
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,16 @@ class Site:
 
     def topics(self) -> set[str]:
         """All topics."""
-        with self._admin() as admin:
-            return set(admin.topics())
+        return set(_kept(_admin, self.servers).topics())
 
     def settings(self, topic: str) -> dict[str, TopicSetting]:
         """All settings of a topic."""
-        with self._admin() as admin:
-            return admin.topic_settings([topic])[topic]
+        found: dict[str, TopicSetting] = _kept(_admin, self.servers).topic_settings([topic])[topic]
+        return found
 
     def set(self, topic: str, settings: Mapping[str, str | None]) -> None:
         """Change settings of a topic; None takes one back to its default."""
-        with self._admin() as admin:
-            admin.alter_topic_settings({topic: settings})
-
-    def _admin(self) -> Admin:
-        return Admin(Access(self.alias, self.servers.split(",")))
+        _kept(_admin, self.servers).alter_topic_settings({topic: settings})
 
     # -- records -------------------------------------------------------------------------------------------
 
@@ -86,7 +81,7 @@ class Site:
         """All committed records, from the beginning or from these offsets, to the end seen now."""
         assignment = [kafka.TopicPartition(topic, number) for number in partitions]
         found: dict[int, list[Any]] = {number: [] for number in partitions}
-        consumer = _reader(self.servers)
+        consumer = _kept(_reader, self.servers)
         consumer.assign(assignment)
         ends = consumer.end_offsets(assignment)
         firsts = consumer.beginning_offsets(assignment)
@@ -98,6 +93,12 @@ class Site:
             for where, records in consumer.poll(100).items():
                 found[where.partition] += records
         return found
+
+    def ends(self, topic: str, partitions: Sequence[int] = ALL) -> dict[int, int]:
+        """Up to where a topic can be read: no record costs less than one offset."""
+        consumer = _kept(_reader, self.servers)
+        found = consumer.end_offsets([kafka.TopicPartition(topic, number) for number in partitions])
+        return {where.partition: end for where, end in found.items()}
 
     def contents(self, topic: str, start: Offsets | None = None) -> Contents:
         """What must be the same on both sides."""
@@ -125,9 +126,9 @@ class Site:
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
         """What a group has committed."""
-        with closing(_consumer(self.servers, group)) as consumer:
-            found = {number: consumer.committed(kafka.TopicPartition(topic, number)) for number in ALL}
-        return {number: offset for number, offset in found.items() if offset is not None}
+        wanted = [kafka.TopicPartition(topic, number) for number in ALL]
+        found = _kept(_stock_admin, self.servers).list_group_offsets({group: wanted})[group]
+        return {where.partition: item.offset for where, item in found.items() if item.offset >= 0}
 
 
 def _consumer(servers: str, group: str | None = None) -> KafkaConsumer:
@@ -141,19 +142,30 @@ def _consumer(servers: str, group: str | None = None) -> KafkaConsumer:
     )
 
 
-@cache
+def _kept(make: Callable[[str], Any], servers: str) -> Any:
+    """A client that is made once for each thread, as none is made for several."""
+    key = (threading.get_ident(), make, servers)
+    if key not in _clients:
+        _clients[key] = make(servers)
+    return _clients[key]
+
+
 def _reader(servers: str) -> KafkaConsumer:
-    """To connect takes longer than to read the few records of a test."""
-    consumer = _consumer(servers)
-    _readers.append(consumer)
-    return consumer
+    return _consumer(servers)
 
 
-def close_readers() -> None:
+def _stock_admin(servers: str) -> KafkaAdminClient:
+    return KafkaAdminClient(bootstrap_servers=servers)
+
+
+def _admin(servers: str) -> Admin:
+    return Admin(Access("site", servers.split(",")))
+
+
+def close_clients() -> None:
     """Hang up everywhere."""
-    _reader.cache_clear()
-    while _readers:
-        _readers.pop().close()
+    while _clients:
+        _clients.popitem()[1].close()
 
 
 def _send(producer: KafkaProducer, topic: str, partitions: Sequence[int]) -> None:

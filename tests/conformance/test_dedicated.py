@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from subprocess import TimeoutExpired
 
@@ -12,7 +13,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import TakenOver
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.stage import write_settings
-from tests.conformance.route import Route, expect_monotonic
+from tests.conformance.route import START_SECONDS, Route, expect_monotonic
 from tests.conformance.settings import EVERY_SECOND
 from tests.conformance.site import Site
 from tests.waiting import wait_until
@@ -38,10 +39,14 @@ class Nodes:
         options = {**EVERY_SECOND, "sync.group.offsets.enabled": "true", "topics": topics, "groups": "solo-.*"}
         write_settings(self._file, self._clusters, ["->".join(self._clusters)], options)
 
-    def start(self) -> MirrorProcess:
-        """One more."""
-        self.started.append(MirrorProcess(self._file, self._folder / f"mirror-{len(self.started)}.log"))
-        return self.started[-1]
+    def start(self, count: int = 1) -> list[MirrorProcess]:
+        """More of them, which are about to mirror when this returns: how soon they get there is not measured."""
+        logs = [self._folder / f"mirror-{len(self.started) + number}.log" for number in range(count)]
+        newcomers = [MirrorProcess(self._file, log) for log in logs]
+        self.started += newcomers
+        for node in newcomers:
+            wait_until(partial(_is_starting, node), f"a mirror to start: {logs}", START_SECONDS, 0.1)
+        return newcomers
 
     def running(self) -> list[MirrorProcess]:
         """Those that have not ended."""
@@ -104,9 +109,9 @@ def test_multi_node_cluster(nodes: Nodes) -> None:
 
     [before] = nodes.running()
     nodes.configure("solo-.*, more-.*")
-    newcomers = [nodes.start(), nodes.start()]
+    newcomers = nodes.start(2)
     route.write(topic, 10)
-    wait_until(lambda: len(nodes.running()) == 1, "two of three to end", 120, 0.2)
+    wait_until(lambda: len(nodes.running()) == 1, "two of three to end", 60, 0.2)
     [keeper] = nodes.running()
     assert keeper in newcomers
     assert [node.wait(1) for node in (before, *newcomers) if node is not keeper] == [TakenOver.exit_code] * 2
@@ -115,6 +120,10 @@ def test_multi_node_cluster(nodes: Nodes) -> None:
     route.write(later, 10)
     for name in (topic, other, later):
         route.expect_copy(name)
+
+
+def _is_starting(node: MirrorProcess) -> bool:
+    return "INFO starting solo->" in node.log_text()
 
 
 def _is_running(node: MirrorProcess) -> bool:

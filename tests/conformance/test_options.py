@@ -27,7 +27,7 @@ def test_one_way_replication_with_frequent_offset_syncs(routes: Routes) -> None:
     route.expect_rest(topic, route.await_group(group, topic), 10)
 
     last = {number: records[-1].offset for number, records in route.target.read(route.copy_of(topic)).items()}
-    wait_until(lambda: _synced_to(route, topic) == last, "a sync of the last records", 120, 0.2)
+    wait_until(lambda: _synced_to(route, topic) == last, "a sync of the last records", 30, 0.2)
 
 
 def _synced_to(route: Route, topic: str) -> dict[int, int]:
@@ -55,7 +55,7 @@ def test_cluster_with_emit_offset_disabled(routes: Routes) -> None:
         topic = route.topic()
         route.write(topic, 10)
         route.expect_copy(topic)
-    wait_until(lambda: _syncs_on_target(other) in other.target.topics(), "offset syncs", 120, 0.2)
+    wait_until(lambda: _syncs_on_target(other) in other.target.topics(), "offset syncs", 30, 0.2)
     assert _syncs_on_target(quiet) not in quiet.target.topics()
 
 
@@ -67,9 +67,9 @@ def test_offset_syncs_topics_on_target(routes: Routes) -> None:
         route.write(topic, 10)
         route.expect_copy(topic)
         route.await_checkpoints(group, topic, route.commit_after(group, topic, 4))
-    wait_until(lambda: _syncs_on_target(there) in there.target.topics(), "offset syncs on the target", 120, 0.2)
+    wait_until(lambda: _syncs_on_target(there) in there.target.topics(), "offset syncs on the target", 30, 0.2)
     assert _syncs_on_target(there) not in there.source.topics()
-    wait_until(lambda: _syncs_on_source(here) in here.source.topics(), "offset syncs on the source", 120, 0.2)
+    wait_until(lambda: _syncs_on_source(here) in here.source.topics(), "offset syncs on the source", 30, 0.2)
     assert not {_syncs_on_source(here), _syncs_on_target(here)} & here.target.topics()
 
 
@@ -89,7 +89,7 @@ def test_sync_topic_configs(routes: Routes) -> None:
     route.target.set(route.copy_of(topic), {"retention.bytes": "2000000", "delete.retention.ms": "2000"})
     wait_until(lambda: _value(route, topic, "delete.retention.ms") == "2000", "what was set to be seen", 30)
 
-    wait_until(lambda: _value(route, topic, "retention.bytes") == "1000000", "the source's setting", 120, 0.2)
+    wait_until(lambda: _value(route, topic, "retention.bytes") == "1000000", "the source's setting", 30, 0.2)
     assert _value(route, topic, "delete.retention.ms") == "2000"
 
 
@@ -102,12 +102,12 @@ def test_replicate_source_default(routes: Routes) -> None:
 
     default = route.source.settings(topic)["index.interval.bytes"]
     assert default.is_default
-    wait_until(lambda: _value(route, topic, "index.interval.bytes") == default.value, "the source's default", 120, 0.2)
+    wait_until(lambda: _value(route, topic, "index.interval.bytes") == default.value, "the source's default", 30, 0.2)
     assert _setting(route, topic, "index.interval.bytes").source is SettingSource.TOPIC
 
     assert _value(route, topic, "retention.bytes") == "1000000"
     route.source.set(topic, {"retention.bytes": None})
-    wait_until(lambda: _value(route, topic, "retention.bytes") == "-1", "the source's default again", 120, 0.2)
+    wait_until(lambda: _value(route, topic, "retention.bytes") == "-1", "the source's default again", 30, 0.2)
 
 
 def test_replicate_target_default(routes: Routes) -> None:
@@ -116,11 +116,11 @@ def test_replicate_target_default(routes: Routes) -> None:
     topic = route.new_topic({"retention.bytes": "1000000"})
     route.await_topic(topic)
     route.target.set(route.copy_of(topic), {"index.interval.bytes": "8192"})
-    wait_until(lambda: _setting(route, topic, "index.interval.bytes").is_default, "the target's default", 120, 0.2)
+    wait_until(lambda: _setting(route, topic, "index.interval.bytes").is_default, "the target's default", 30, 0.2)
 
     assert _value(route, topic, "retention.bytes") == "1000000"
     route.source.set(topic, {"retention.bytes": None})
-    wait_until(lambda: _setting(route, topic, "retention.bytes").is_default, "the default again", 120, 0.2)
+    wait_until(lambda: _setting(route, topic, "retention.bytes").is_default, "the default again", 30, 0.2)
 
 
 def _value(route: Route, topic: str, name: str) -> str | None:
@@ -143,9 +143,9 @@ def test_replicate_from_latest(routes: Routes) -> None:
         route.write(topic, 1)
         return all(route.target.read(route.copy_of(topic)).values())
 
-    wait_until(has_begun, "a record of each partition", 120, 0.2)
+    wait_until(has_begun, "a record of each partition", 30, 0.2)
     route.write(topic, 10)
-    wait_until(lambda: _has_newest(route, topic), "the newest records", 120, 0.2)
+    wait_until(lambda: _has_newest(route, topic), "the newest records", 30, 0.2)
     written, copied = route.source.contents(topic), route.target.contents(route.copy_of(topic))
     assert len(copied) == PARTITIONS
     for number, items in copied.items():

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conformance.at_once import AtOnce
 from tests.conformance.route import Route, expect_monotonic
 from tests.conformance.site import ALL, PARTITIONS
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
+_ALL = ("at least once", "exactly once", "transactions", "identity", "tls")
 # Transactional producers write to flows that mirror exactly once: what holds for them holds for others there too.
-_ALL = pytest.mark.parametrize(
-    "route", ["at least once", "exactly once", "transactions", "identity", "tls"], indirect=True
-)
-_GROUPS = pytest.mark.parametrize("route", ["at least once", "transactions", "identity"], indirect=True)
+_GROUPS = ("at least once", "transactions", "identity")
 
 
-@_ALL
-def test_replication(route: Route) -> None:
+@pytest.mark.parametrize("variant", _ALL)
+def test_replication(variant: str, at_once: AtOnce) -> None:
+    at_once.expect(_replication, variant, _ALL)
+
+
+def _replication(route: Route) -> None:
     """All records, settings, heartbeats, checkpoints; consumers move there and back; later topics follow."""
     topic = group = route.new_topic({"retention.bytes": "123456789", "delete.retention.ms": "123456"})
     route.write(topic, 10)
@@ -63,8 +66,8 @@ def _expect_way_back(route: Route, topic: str) -> None:
 
 def _expect_heartbeats(route: Route) -> None:
     here, there = route.source.alias, route.target.alias
-    wait_until(lambda: (here, there) in route.heartbeats("heartbeats"), "heartbeats on the target", 120, 0.2)
-    wait_until(lambda: (there, here) in route.heartbeats(f"{here}.heartbeats"), "mirrored heartbeats", 120, 0.2)
+    wait_until(lambda: (here, there) in route.heartbeats("heartbeats"), "heartbeats on the target", 30, 0.2)
+    wait_until(lambda: (there, here) in route.heartbeats(f"{here}.heartbeats"), "mirrored heartbeats", 30, 0.2)
     with route.client() as client:
         assert client.replication_hops(here) == 1
         assert here in client.upstream_clusters()
@@ -72,8 +75,12 @@ def _expect_heartbeats(route: Route) -> None:
         assert f"{here}.checkpoints.internal" in client.checkpoint_topics()
 
 
-@_GROUPS
-def test_replication_with_empty_partition(route: Route) -> None:
+@pytest.mark.parametrize("variant", _GROUPS)
+def test_replication_with_empty_partition(variant: str, at_once: AtOnce) -> None:
+    at_once.expect(_replication_with_empty_partition, variant, _GROUPS)
+
+
+def _replication_with_empty_partition(route: Route) -> None:
     topic = group = route.topic()
     empty = PARTITIONS - 1
     route.write(topic, 4, ALL[:empty])
@@ -90,8 +97,12 @@ def test_replication_with_empty_partition(route: Route) -> None:
     assert {number: len(records) for number, records in went_on.items()} == dict.fromkeys(ALL, 1)
 
 
-@_GROUPS
-def test_one_way_replication_with_auto_offset_sync(route: Route) -> None:
+@pytest.mark.parametrize("variant", _GROUPS)
+def test_one_way_replication_with_auto_offset_sync(variant: str, at_once: AtOnce) -> None:
+    at_once.expect(_one_way_replication_with_auto_offset_sync, variant, _GROUPS)
+
+
+def _one_way_replication_with_auto_offset_sync(route: Route) -> None:
     """Groups follow, also to a topic that came later, without a record read twice; nothing comes back."""
     topic = group = route.topic()
     route.write(topic, 10)
@@ -108,8 +119,12 @@ def test_one_way_replication_with_auto_offset_sync(route: Route) -> None:
     assert not reverse & route.source.topics()
 
 
-@_GROUPS
-def test_no_checkpoints_if_no_records_are_mirrored(route: Route) -> None:
+@pytest.mark.parametrize("variant", _GROUPS)
+def test_no_checkpoints_if_no_records_are_mirrored(variant: str, at_once: AtOnce) -> None:
+    at_once.expect(_no_checkpoints_if_no_records_are_mirrored, variant, _GROUPS)
+
+
+def _no_checkpoints_if_no_records_are_mirrored(route: Route) -> None:
     topic, untouched = route.topic(), route.topic()
     group = topic
     route.await_topic(untouched)
@@ -124,8 +139,12 @@ def test_no_checkpoints_if_no_records_are_mirrored(route: Route) -> None:
     route.await_checkpoints(group, untouched, route.commit_after(group, untouched, 2))
 
 
-@_GROUPS
-def test_offset_translation_behind_replication_flow(route: Route) -> None:
+@pytest.mark.parametrize("variant", _GROUPS)
+def test_offset_translation_behind_replication_flow(variant: str, at_once: AtOnce) -> None:
+    at_once.expect(_offset_translation_behind_replication_flow, variant, _GROUPS)
+
+
+def _offset_translation_behind_replication_flow(route: Route) -> None:
     """A group far behind is translated exactly, forth and, if it is set back, back; the target's group stays."""
     topic = group = route.topic()
     route.write(topic, 30)

@@ -1,4 +1,7 @@
-"""Continuous verification: what has just been mirrored is compared, within its budget, and mismatches are told."""
+"""Continuous verification: what has just been mirrored is compared, within its budget, and mismatches are told.
+
+A mirror that runs with it is in test_running_mirror.py.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,7 @@ from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, R
 from heliograph.recovery.verification.segments import Pair
 from tests.recovery.handmade_mirror import HandmadeMirror, in_batches, some_records
 from tests.sync.moving import make_moving
-from tests.waiting import wait_until
-from tests.zoo import raw
-from tests.zoo.topics import create_topic, fresh_name
+from tests.zoo.topics import fresh_name
 
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("a.t", 0)
 PLENTY = 1 << 30
@@ -193,45 +194,3 @@ def test_what_waits_for_too_long_is_passed_over_the_oldest_first() -> None:
     piece = backlog.take()
     assert piece is not None
     assert piece.begin == Pair(10, 10)
-
-
-@pytest.mark.kafka
-@pytest.mark.spark
-def test_a_running_mirror_verifies_and_notices_a_stranger(
-    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
-) -> None:
-    from heliograph.config.mirror_config import load
-    from heliograph.control.metrics.mirror_metrics import MirrorMetrics
-    from heliograph.control.running_mirror import RunningMirror
-
-    alias, topic = fresh_name("watched"), fresh_name("orders")
-    create_topic(primary.bootstrap_servers, topic)
-    file = tmp_path / "mm2.properties"
-    factors = ("replication", "offset.storage.replication", "config.storage.replication", "ledger.topic.replication")
-    file.write_text(
-        f"clusters={alias},backup\n{alias}.bootstrap.servers={primary.bootstrap_servers}\n"
-        f"backup.bootstrap.servers={backup.bootstrap_servers}\n{alias}->backup.enabled=true\ntopics={topic}\n"
-        "heartbeats.replication.enabled=false\nemit.heartbeats.enabled=false\nemit.checkpoints.enabled=false\n"
-        "offset-syncs.topic.replication.factor=1\ncheckpoints.topic.replication.factor=1\ntasks.max=1\n"
-        "verify.continuous.enabled=true\nverify.continuous.interval.seconds=1\n"
-        + "".join(f"{name}.factor=1\n" for name in factors)
-    )
-    source, target = TopicPartition(topic, 0), TopicPartition(f"{alias}.{topic}", 0)
-    mirror = RunningMirror(load(file))
-    metrics = MirrorMetrics(mirror)
-    [flow] = mirror.flows.values()
-    mirror.start()
-    try:
-        raw.append(primary.bootstrap_servers, source, in_batches(some_records(100), 10))
-        wait_until(lambda: flow.meter.verified.records >= 100, "the records to be verified", 60)
-        assert flow.meter.verified.mismatches == 0
-        raw.append(backup.bootstrap_servers, target, in_batches(some_records(1), 1))
-        raw.append(primary.bootstrap_servers, source, in_batches(some_records(100), 10))
-        wait_until(lambda: flow.meter.verified.mismatches > 0, "the stranger to be noticed")
-        wait_until(lambda: any(event.kind is EventKind.MISMATCH for event in flow.events()), "the event")
-        page = metrics.page().text.decode()
-        labels = f'{{source="{alias}",target="backup"}}'
-        assert f"heliograph_verification_mismatches_total{labels} 1" in page
-        assert f"heliograph_verified_lag_seconds{labels} 0" in page
-    finally:
-        mirror.stop()

@@ -10,12 +10,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import psutil
 import pytest
+from rich.console import Console
 
+from heliograph.demo.demonstration import Demonstration
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -62,15 +65,14 @@ def _mark_of(process: psutil.Process) -> str | None:
         return None
 
 
-def test_it_ends_by_itself_equal_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with _demo(tmp_path, "--seconds", "8") as process:
-        report = _report(process, tmp_path)
+def _expect_all_well(report: dict[str, Any], folder: Path) -> None:
+    """The copy is equal, there was something to copy, and no file is left behind."""
     assert report["equal"] is True
     assert report["differences"] == []
     assert report["records"] > 100
     assert report["transactions"] > 0
-    assert not list(tmp_path.glob("heliograph-*"))
-    assert not (tmp_path / ".heliograph").exists()
+    assert not list(folder.glob("heliograph-*"))
+    assert not (folder / ".heliograph").exists()
 
 
 def test_its_page_answers_until_ctrl_c_ends_it_with_the_report(tmp_path: Path) -> None:
@@ -80,11 +82,34 @@ def test_its_page_answers_until_ctrl_c_ends_it_with_the_report(tmp_path: Path) -
         answer = httpx.get(page)
         assert answer.status_code == 200
         assert "text/html" in answer.headers["content-type"]
-        connectors = httpx.get(page.removesuffix("ui/") + "connectors").json()
-        assert "MirrorSourceConnector" in connectors
+        root = page.removesuffix("/ui/")
+        assert "MirrorSourceConnector" in httpx.get(f"{root}/connectors").json()
+        wait_until(lambda: _mirrored(root) > 100, "more than a hundred records", 90, 0.2)
+        assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert _report(process, tmp_path)["equal"] is True
-    assert not list(tmp_path.glob("heliograph-*"))
+        report = _report(process, tmp_path)
+    _expect_all_well(report, tmp_path)
+
+
+def _mirrored(root: str) -> int:
+    return sum(int(flow["records_total"]) for flow in httpx.get(f"{root}/api/v1/flows", timeout=30).json())
+
+
+@pytest.mark.parametrize(("seconds", "is_over"), [(None, False), (3600.0, False), (0.0, True)])
+def test_it_ends_when_its_time_is_over_or_at_once_when_it_is_interrupted(seconds: float | None, is_over: bool) -> None:
+    demonstration = Demonstration(seconds, 1, None, Console(quiet=True))
+    well = SimpleNamespace(failure=None)
+    ends = demonstration._is_over(well, well)  # type: ignore[arg-type]
+    assert ends([]) is is_over
+    demonstration._interrupted = True
+    assert ends([]) is True
+
+
+@pytest.mark.long
+def test_it_ends_by_itself_equal_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with _demo(tmp_path, "--seconds", "8") as process:
+        report = _report(process, tmp_path)
+    _expect_all_well(report, tmp_path)
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.exceptions import TyperException
 
-from tests.docs import command_tree
+from tests.docs import command_tree, results
 from tests.docs.pages import ROOT, Block, Command, commands, commands_of, inline_commands
 from tests.docs.stages import NEEDS_WHAT_IS_NOT_HERE, RUN_ELSEWHERE, classes, run_here
 
@@ -48,6 +48,16 @@ def test_who_runs_it_elsewhere_is_there(test: str) -> None:
 def test_no_class_is_for_commands_that_no_page_has() -> None:
     met = {pattern for command in ALL for pattern in classes(command)}
     assert RUN_ELSEWHERE.keys() <= met
+
+
+def test_of_every_command_that_is_run_here_somebody_knows_what_it_is_for() -> None:
+    looked_at = [command for command in run_here(ALL) if "run" not in command.words[:2]]
+    faults = [
+        f"{command.place}: {command}: {len(results.of(command))}"
+        for command in looked_at
+        if command.program != "connect-mirror-maker" and len(results.of(command)) != 1
+    ]
+    assert not faults, "in no row of tests/docs/results.py, or in several:\n" + "\n".join(faults)
 
 
 def test_many_commands_are_found() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, new_cluster_id, running_clusters
+from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.formatting import new_id
 from heliograph.errors import ProcessFailed
 from heliograph.kafka.probe import count_brokers
 from tests.embedded.traffic import create_topic, messages, receive, send
@@ -193,7 +194,7 @@ def test_all_brokers_may_die_while_the_controller_lives(trio: EmbeddedCluster) -
 
 
 def test_cluster_ids_are_never_taken_for_options() -> None:
-    ids = {new_cluster_id() for _ in range(1000)}
+    ids = {new_id() for _ in range(1000)}
 
     assert len(ids) == 1000
     assert not [drawn for drawn in ids if drawn.startswith("-")]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.model import TopicPartition
+from tests.engine.copies import Copies
 from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC, MakeMirror, Mirror
-from tests.engine.ward import Ward
+from tests.engine.ward import Ward, WardStock
 from tests.zoo.stations import Stations
 from tests.zoo.topics import create_topic, fresh_name
 
@@ -34,12 +38,20 @@ def make_mirror(prepared: Stations) -> MakeMirror:
     return make
 
 
+@pytest.fixture(scope="session")
+def copies(prepared: Stations) -> Iterator[Copies]:
+    """Reads what has arrived on the target."""
+    with closing(Copies(prepared.target)) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def ward_stock(prepared: Stations, copies: Copies) -> WardStock:
+    """Wards of which nobody has used any yet."""
+    return WardStock(prepared, copies)
+
+
 @pytest.fixture
-def ward(make_mirror: MakeMirror) -> Ward:
+def ward(ward_stock: WardStock) -> Ward:
     """Two topics, of which ten records each are mirrored."""
-    first, second = make_mirror(), make_mirror()
-    made = Ward(first.stations, {**first.pairs, **second.pairs}, first.transactional_id)
-    made.feed(made.bad, range(10))
-    made.feed(made.well, range(10))
-    made.copy_all()
-    return made
+    return ward_stock.take()

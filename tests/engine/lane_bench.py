@@ -79,12 +79,7 @@ class Mirror:
     def ends(self) -> dict[TopicPartition, int]:
         """The last stable offsets of the source partitions."""
         with raw.network(self.stations.source, *{source.topic for source in self.pairs}) as (_, network):
-            return {
-                source: reading.list_offsets(network, source.topic, {source.partition: reading.LATEST}, isolation=1)[
-                    source.partition
-                ]
-                for source in self.pairs
-            }
+            return reading.list_many(network, dict.fromkeys(self.pairs, reading.LATEST), isolation=1)
 
     def positions(self) -> dict[TopicPartition, Position]:
         """The positions on the target, read by key, as Kafka Connect would."""

@@ -30,7 +30,7 @@ from tests.engine.ward import LaneWalk, Ward
 from tests.waiting import wait_until
 from tests.zoo import raw
 from tests.zoo.stations import Stations
-from tests.zoo.topics import fresh_name
+from tests.zoo.topics import await_leaders, fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.chaos]
 
@@ -48,25 +48,29 @@ Clusters = tuple[EmbeddedCluster, EmbeddedCluster]
 
 
 @pytest.fixture(scope="module")
-def clusters() -> Iterator[Clusters]:
-    """A cluster of three brokers in three racks, any of which can be killed, and one of a single broker."""
+def clusters(prepared: Stations, backup: EmbeddedCluster) -> Iterator[Clusters]:
+    """A cluster of three brokers in three racks, any of which can be killed, and the shared one of a single broker."""
+    assert prepared.target == backup.bootstrap_servers  # so that it has the internal topics
     many = ClusterSpec(
         "many", brokers=3, racks=RACKS, separate_controller=True, heap="256m", settings=_SETTINGS
     )  # fmt: skip
-    with running_clusters(many, ClusterSpec("single")) as (three, one):
-        for cluster in (three, one):
-            create(cluster, OFFSETS_TOPIC, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
-            create(cluster, LEDGER_TOPIC)
-        yield three, one
+    with running_clusters(many) as [three]:
+        create(three, OFFSETS_TOPIC, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
+        create(three, LEDGER_TOPIC)
+        yield three, backup
 
 
 def create(cluster: EmbeddedCluster, name: str, partitions: int = 1, settings: dict[str, str] | None = None) -> str:
-    """A topic with a replica on every broker, ready to be used."""
+    """A topic with a replica on every broker, ready to be used; records of any age stay in it."""
     access = Access(cluster.alias, cluster.bootstrap_servers.split(","))
     with Admin(access) as admin:
-        admin.create_topics([NewTopic(name, partitions, len(cluster.brokers), settings or {})])
+        everything = {"retention.ms": "-1", **(settings or {})}
+        admin.create_topics([NewTopic(name, partitions, len(cluster.brokers), everything)])
         assert admin.wait_for_topics({name: partitions}) == []
-    await_in_sync(cluster)
+    if len(cluster.brokers) > 1:
+        await_in_sync(cluster)
+    else:
+        await_leaders(cluster.bootstrap_servers, name, partitions)
     return name
 
 

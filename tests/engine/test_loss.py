@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -15,8 +15,9 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.errors import ClusterError
 from heliograph.kafka import reading
 from heliograph.model import Event, EventKind, Position, TopicPartition
+from tests.engine.copies import Copies
 from tests.engine.lane_bench import QUICK
-from tests.engine.ward import GOES_ON, Ward
+from tests.engine.ward import GOES_ON, LaneWalk, Ward, create_topics
 from tests.waiting import wait_until
 from tests.zoo import raw
 from tests.zoo.stations import Stations
@@ -340,71 +341,95 @@ def await_leader(cluster: EmbeddedCluster, topic: str) -> None:
 
 
 @contextmanager
-def replicated_ward(prepared: Stations) -> Iterator[tuple[EmbeddedCluster, Ward]]:
-    """A ward whose source partitions have a replica that lags: ten of twenty records are on one broker only."""
+def replicated_cluster() -> Iterator[EmbeddedCluster]:
+    """Two brokers, of which either may die."""
     settings = {"broker.session.timeout.ms": "2000"}  # so that the death of the leader is soon noticed
     with running_clusters(ClusterSpec("primary", 2, settings=settings, separate_controller=True)) as [cluster]:
-        pairs = {
-            create_replicated(cluster, name): TopicPartition(create_topic(prepared.target, name), 0)
-            for name in (fresh_name("replicated"), fresh_name("replicated"))
-        }
-        ward = Ward(Stations(cluster.bootstrap_servers, prepared.target), pairs, f"lane-of-{next(iter(pairs)).topic}")
+        yield cluster
+
+
+def replicated_ward(cluster: EmbeddedCluster, target: str, copies: Copies) -> Ward:
+    """A ward of replicated partitions; its lanes have no copy of anything yet."""
+    names = (fresh_name("replicated"), fresh_name("replicated"))
+    create_topics(target, names)
+    pairs = {create_replicated(cluster, name): TopicPartition(name, 0) for name in names}
+    return Ward(Stations(cluster.bootstrap_servers, target), pairs, f"lane-of-{names[0]}", copies)
+
+
+def lag_behind(cluster: EmbeddedCluster, wards: Sequence[Ward]) -> None:
+    """The second broker goes away, and ten of twenty records are on the first one only."""
+    for ward in wards:
         ward.feed(ward.bad, range(10))
         ward.feed(ward.well, range(10))
-        cluster.brokers[1].stop()
-        for source in pairs:
-            await_leader(cluster, source.topic)
+    cluster.brokers[1].stop()
+    await_leaders_of(cluster, wards)
+    for ward in wards:
         ward.feed(ward.bad, range(10, 20))
-        yield cluster, ward
 
 
-def elect_uncleanly(cluster: EmbeddedCluster, ward: Ward) -> None:
+def elect_uncleanly(cluster: EmbeddedCluster, wards: Sequence[Ward]) -> None:
     """The broker that has everything dies, and the one that lags behind takes its place."""
     first, second = cluster.brokers
     first.process.kill()
     second.start()
-    for source in ward.pairs:
-        await_leader(cluster, source.topic)
+    await_leaders_of(cluster, wards)
+
+
+def await_leaders_of(cluster: EmbeddedCluster, wards: Sequence[Ward]) -> None:
+    for ward in wards:
+        for source in ward.pairs:
+            await_leader(cluster, source.topic)
+
+
+@dataclass
+class Election:
+    """Wards whose bad source partitions lost offsets 10 to 19 in an unclean election."""
+
+    walked: Ward  # with a lane that had mirrored them, and was at work all the time
+    walk: LaneWalk
+    grown: Ward  # mirrored before, and grown beyond the loss since: only the leader epochs tell
 
 
 @pytest.fixture(scope="module")
-def cut_back(prepared: Stations) -> Iterator[Ward]:
-    """A ward whose bad source partition lost offsets 10 to 19 in an unclean election, and has grown beyond them since.
+def election(prepared: Stations, copies: Copies) -> Iterator[Election]:
+    """One election for all tests: a cluster that loses records is dear."""
+    with replicated_cluster() as cluster:
+        wards = walked, grown = [replicated_ward(cluster, prepared.target, copies) for _ in range(2)]
+        lag_behind(cluster, wards)
+        grown.copy_all()
+        with walked.lane_walk() as walk:
+            walk.until_copied({walked.bad: 20, walked.well: 10})
+            elect_uncleanly(cluster, wards)
+            grown.feed(grown.bad, range(100, 130))
+            yield Election(walked, walk, grown)
 
-    The log is longer than the position says, so that only the leader epochs tell.
-    """
-    with replicated_ward(prepared) as (cluster, ward):
-        ward.copy_all()
-        elect_uncleanly(cluster, ward)
+
+CUT_BACK = "the source's log was cut back to offset 10; offsets 10 to 19 had been mirrored"
+
+
+def test_a_log_that_is_cut_back_under_a_running_lane_is_told_in_either_mode(election: Election) -> None:
+    ward, walk = election.walked, election.walk
+    loss = Event(EventKind.TRUNCATION, ward.bad, 10, 20, CUT_BACK)
+    told, aside = walk.until_told(2)
+    ward.feed(ward.well, range(10, 15))
+    walk.until_copied({ward.well: 15})
+    walk.end()
+    assert told == loss
+    assert (aside.kind, aside.source, aside.from_offset) == (EventKind.SET_ASIDE, ward.bad, 20)
+    assert (ward.copied(ward.bad), ward.positions()[ward.bad].offset) == (list(range(20)), 19)
+    with ward.lane_walk(GOES_ON_AT_LEAST_ONCE) as walk:
+        assert walk.until_told(1) == [loss]
         ward.feed(ward.bad, range(100, 130))
-        yield ward
+        walk.until_copied({ward.bad: 40})
+    assert ward.copied(ward.bad) == [*range(20), *range(100, 130)]
+    assert ward.events() == [loss, aside, loss]
 
 
-def test_a_log_that_is_cut_back_under_a_running_lane_is_told_in_either_mode(prepared: Stations) -> None:
-    reason = "the source's log was cut back to offset 10; offsets 10 to 19 had been mirrored"
-    with replicated_ward(prepared) as (cluster, ward):
-        loss = Event(EventKind.TRUNCATION, ward.bad, 10, 20, reason)
-        with ward.lane_walk() as walk:
-            walk.until_copied({ward.bad: 20, ward.well: 10})
-            elect_uncleanly(cluster, ward)
-            told, aside = walk.until_told(2)
-            ward.feed(ward.well, range(10, 15))
-            walk.until_copied({ward.well: 15})
-        assert told == loss
-        assert (aside.kind, aside.source, aside.from_offset) == (EventKind.SET_ASIDE, ward.bad, 20)
-        assert (ward.copied(ward.bad), ward.positions()[ward.bad].offset) == (list(range(20)), 19)
-        with ward.lane_walk(GOES_ON_AT_LEAST_ONCE) as walk:
-            assert walk.until_told(1) == [loss]
-            ward.feed(ward.bad, range(100, 130))
-            walk.until_copied({ward.bad: 40})
-        assert ward.copied(ward.bad) == [*range(20), *range(100, 130)]
-        assert ward.events() == [loss, aside, loss]
-
-
-def test_records_lost_in_an_unclean_election_are_told_even_when_the_log_has_grown_beyond_them(cut_back: Ward) -> None:
-    ward = cut_back
-    reason = "the source's log was cut back to offset 10; offsets 10 to 19 had been mirrored"
-    loss = Event(EventKind.TRUNCATION, ward.bad, 10, 20, reason)
+def test_records_lost_in_an_unclean_election_are_told_even_when_the_log_has_grown_beyond_them(
+    election: Election,
+) -> None:
+    ward = election.grown
+    loss = Event(EventKind.TRUNCATION, ward.bad, 10, 20, CUT_BACK)
     with ward.lane_walk() as walk:
         assert walk.until_told(2)[0] == loss
         ward.feed(ward.well, range(10, 15))
@@ -417,11 +442,12 @@ def test_records_lost_in_an_unclean_election_are_told_even_when_the_log_has_grow
     assert ward.events()[2] == loss
 
 
-def test_a_position_of_an_epoch_that_the_log_never_had_skips_nothing(cut_back: Ward) -> None:
+def test_a_position_of_an_epoch_that_the_log_never_had_skips_nothing(election: Election) -> None:
     """The source knows epoch 0 up to offset 10 and a later one than 1, so it cannot tell where epoch 1 parted ways."""
-    ward = replace(cut_back, transactional_id="lane-of-another-epoch")
+    grown = election.grown
+    again = TopicPartition(create_topic(grown.stations.target, fresh_name("again")), 0)
+    ward = replace(grown, transactional_id="lane-of-another-epoch", pairs={**grown.pairs, grown.bad: again})
     told = len(ward.events())
-    ward.pairs[ward.bad] = TopicPartition(create_topic(ward.stations.target, fresh_name("again")), 0)
     ward.place(Position(4, 4, str(ward.topic_id()), leader_epoch=1))
     with ward.lane_walk(GOES_ON) as walk:
         walk.until_copied({ward.bad: 40})

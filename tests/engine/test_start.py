@@ -14,6 +14,7 @@ from heliograph.model import Event, EventKind, Position, TopicPartition
 from tests.engine.lane_bench import QUICK, MakeMirror
 from tests.engine.ward import Ward
 from tests.zoo import raw
+from tests.zoo.stations import Stations
 from tests.zoo.topics import fresh_name
 
 pytestmark = pytest.mark.kafka
@@ -23,13 +24,11 @@ FIRST_TIME = 1_700_000_000_000  # of the records that are fed
 
 
 @pytest.fixture
-def newcomer(make_mirror: MakeMirror) -> Ward:
+def newcomer(make_mirror: MakeMirror, ward: Ward) -> Ward:
     """Two topics with ten records each, of which only the second was ever mirrored."""
-    first, second = make_mirror(), make_mirror()
-    made = Ward(first.stations, {**first.pairs, **second.pairs}, first.transactional_id)
+    first = make_mirror()
+    made = replace(ward, pairs={**first.pairs, ward.well: ward.pairs[ward.well]})
     made.feed(made.bad, range(10))
-    made.feed(made.well, range(10))
-    second.copy_all()
     return made
 
 
@@ -78,7 +77,7 @@ def test_a_lane_begins_where_the_group_stood_and_never_asks_it_again(newcomer: W
 @pytest.mark.parametrize("end", [10, 0], ids=["some records", "an empty partition"])
 def test_a_start_at_the_end_holds_before_the_first_record(newcomer: Ward, make_mirror: MakeMirror, end: int) -> None:
     empty = make_mirror()
-    ward = newcomer if end else Ward(empty.stations, empty.pairs, empty.transactional_id)
+    ward = newcomer if end else replace(newcomer, pairs=empty.pairs, transactional_id=empty.transactional_id)
     latest = replace(QUICK, start=LATEST)
     with ward.lane_walk(latest) as walk:
         walk.until_copied({ward.bad: end})
@@ -88,8 +87,8 @@ def test_a_start_at_the_end_holds_before_the_first_record(newcomer: Ward, make_m
     assert ward.copied(ward.bad) == list(range(end, end + 3))
 
 
-def test_nothing_is_asked_for_no_partitions(newcomer: Ward) -> None:
-    with raw.network(newcomer.stations.source) as (_, network):
+def test_nothing_is_asked_for_no_partitions(prepared: Stations) -> None:
+    with raw.network(prepared.source) as (_, network):
         assert first_offsets(network, [], EARLIEST) == {}
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from heliograph.config.mirror_config import load
+from heliograph.control.flow_settings import flow_settings
 from heliograph.engine.outgoing import Outgoing
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
@@ -17,6 +20,7 @@ from heliograph.model import TopicPartition
 from heliograph.transforms.chain import ChainSpec, PredicateSpec, StageSpec
 from tests.engine.lane_bench import QUICK, MakeMirror, Mirror
 from tests.zoo import raw
+from tests.zoo.topics import create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
 
@@ -106,3 +110,73 @@ def test_what_may_work_in_a_moment_is_tried_again(make_mirror: MakeMirror, monke
     mirror.copy_all(settings(retry_ms=30_000, dead_letters="none"))
     assert len(tries) >= 4
     assert arrived(mirror, "-odd") == [1]
+
+
+# -- what a dead letter has --------------------------------------------------------------------------------------------
+
+_SECRET = "somebody@example.org"
+_BAD = Record(0, 1_700_000_000_000, b"key of " + _SECRET.encode(), b"", [("of", _SECRET.encode())])
+_CAST = "cast.type = Cast$Value\ntransforms.cast.spec = id:int32"  # hides nothing
+_MASK = "mask.type = MaskPII\ntransforms.mask.fields = email"
+_NO_NUMBER = json.dumps({"id": _SECRET}).encode()
+_NO_OBJECT = json.dumps(_SECRET).encode()
+
+_NAMES = {None: "unset", "auto": "auto", "full": "full", "none": "none", _CAST: "cast", _MASK: "mask"}
+_NAMES |= {_NO_NUMBER: "no number", _NO_OBJECT: "no object", True: "shown", False: "hidden"}
+
+
+@pytest.mark.parametrize(
+    ("content", "transform", "value", "is_shown"),
+    [
+        (None, _CAST, _NO_NUMBER, True),
+        (None, _MASK, _NO_OBJECT, False),
+        ("auto", _CAST, _NO_NUMBER, True),
+        ("auto", _MASK, _NO_OBJECT, False),
+        ("full", _CAST, _NO_NUMBER, True),
+        ("full", _MASK, _NO_OBJECT, True),
+        ("none", _CAST, _NO_NUMBER, False),
+        ("none", _MASK, _NO_OBJECT, False),
+    ],
+    ids=lambda value: _NAMES.get(value),
+)
+def test_a_dead_letter_has_the_content_that_the_file_says(
+    make_mirror: MakeMirror, tmp_path: Path, content: str | None, transform: str, value: bytes, is_shown: bool
+) -> None:
+    mirror = make_mirror()
+    letters = create_topic(mirror.stations.target, fresh_name("letters"))
+    bad = _BAD._replace(value=value)
+    mirror.write([[Record(0, 5, None, b'{"id": 1}'), bad, Record(0, 6, None, b'{"id": 2}')]])
+    mirror.copy_all(replace(QUICK, transforms=_from_file(tmp_path, mirror, letters, content, transform)))
+    [where] = mirror.pairs
+    with raw.network(mirror.stations.target, letters, mirror.pairs[where].topic) as (loop, network):
+        [(_, letter)] = reading.read_to_end(loop, network, letters, {0: 0})
+        copies = list(reading.read_to_end(loop, network, mirror.pairs[where].topic, {0: 0}))
+    assert len(copies) == 2
+    assert not any(_SECRET in repr(copy) for copy in copies)
+    causes = [header for header in letter.headers if header[0].startswith("__connect.errors.")]
+    told = {name.removeprefix("__connect.errors."): text for name, text in causes}
+    assert (told["topic"], told["partition"], told["offset"]) == (where.topic.encode(), b"0", b"1")
+    if is_shown:
+        assert (letter.key, letter.value, letter.headers) == (bad.key, bad.value, [*bad.headers, *causes])
+    else:
+        assert (letter.key, letter.value, letter.headers) == (None, None, causes)
+        assert _SECRET not in repr(letter)
+
+
+def _from_file(folder: Path, mirror: Mirror, letters: str, content: str | None, transform: str) -> TransformSettings:
+    """What a properties file with this transform means to a lane; no line for the content if it is None."""
+    name = transform.partition(".")[0]
+    lines = [
+        "clusters = primary, backup",
+        f"primary.bootstrap.servers = {mirror.stations.source}",
+        f"backup.bootstrap.servers = {mirror.stations.target}",
+        "primary->backup.enabled = true",
+        f"transforms = {name}",
+        f"transforms.{transform}",
+        "replication.factor = 1",
+        f"errors.deadletterqueue.topic.name = {letters}",
+        *([] if content is None else [f"errors.deadletterqueue.content = {content}"]),
+    ]
+    file = folder / "mm2.properties"
+    file.write_text("\n".join(lines) + "\n")
+    return flow_settings(load(file).flows[0]).lane.transforms

@@ -20,6 +20,7 @@ from tests.zoo.topics import fresh_name
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _OPTIONS = {
+    "offset.storage.partitions": "2",
     "replication.factor": "3",
     "offset.storage.replication.factor": "3",
     "ledger.topic.replication.factor": "3",

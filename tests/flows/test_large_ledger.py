@@ -17,13 +17,14 @@ import pytest
 
 from heliograph.cli.main import main
 from heliograph.control.standing import NO_LANE
-from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import ledger, positions, reading, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
+from tests.chaos.outages import bring_back
 from tests.chaos.stage import write_settings
 from tests.zoo import raw
 from tests.zoo.odd_records import numbered
@@ -51,27 +52,23 @@ class _Archive:
 
 
 @pytest.fixture(scope="module")
-def archive(primary: EmbeddedCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Archive]:
+def archive(primary: EmbeddedCluster, spare: EmbeddedCluster, tmp_path_factory: pytest.TempPathFactory) -> _Archive:
     """The target's logs are laid down as files, as no producer writes that many small batches in time."""
-    folder = tmp_path_factory.mktemp("archive")
     create_topic(primary.bootstrap_servers, _TOPIC, 2)
     raw.append(primary.bootstrap_servers, _ASIDE, [raw.batch_of(numbered(50))])
-    with running_clusters(ClusterSpec("vault")) as [vault]:
-        create_topic(vault.bootstrap_servers, "mm2-ledger.kept.internal")
-        create_topic(vault.bootstrap_servers, "mm2-offsets.kept.internal", _OFFSETS_PARTITIONS)
-        [broker] = vault.brokers
-        broker.process.kill()
-        now_ms = int(time.time() * 1000)
-        history = list(_history(now_ms))
-        _lay_down(vault, TopicPartition("mm2-ledger.kept.internal", 0), history)
-        for where in (_ASIDE, _RESUMED):
-            _lay_down(vault, _home(where), _old_positions(where, now_ms))
-        broker.start()
-        vault.wait_until_ready()
-        settings = folder / "mm2.properties"
-        chosen = {"topics": _TOPIC, "heartbeats.replication.enabled": "false"}
-        write_settings(settings, {"kept": primary, "vault": vault}, ["kept->vault"], chosen)
-        yield _Archive(settings, now_ms, history[-1].timestamp)
+    create_topic(spare.bootstrap_servers, "mm2-ledger.kept.internal")
+    create_topic(spare.bootstrap_servers, "mm2-offsets.kept.internal", _OFFSETS_PARTITIONS)
+    spare.brokers[0].process.kill()
+    now_ms = int(time.time() * 1000)
+    history = list(_history(now_ms))
+    _lay_down(spare, TopicPartition("mm2-ledger.kept.internal", 0), history)
+    for where in (_ASIDE, _RESUMED):
+        _lay_down(spare, _home(where), _old_positions(where, now_ms))
+    bring_back(spare)
+    settings = tmp_path_factory.mktemp("archive") / "mm2.properties"
+    chosen = {"topics": _TOPIC, "heartbeats.replication.enabled": "false"}
+    write_settings(settings, {"kept": primary, "vault": spare}, ["kept->vault"], chosen)
+    return _Archive(settings, now_ms, history[-1].timestamp)
 
 
 def _history(now_ms: int) -> Iterator[Record]:

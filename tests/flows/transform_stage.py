@@ -21,15 +21,17 @@ from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
 PARTITIONS = 2
-_OPTIONS = {
+OPTIONS = {
     "heartbeats.replication.enabled": "false",
     "errors.deadletterqueue.topic.replication.factor": "1",
     "checkpoints.topic.replication.factor": "1",
     "offset-syncs.topic.replication.factor": "1",
+    "offset.storage.partitions": "2",
     "refresh.groups.interval.seconds": "1",
     "emit.checkpoints.interval.seconds": "1",
     "sync.group.offsets.interval.seconds": "1",
     "refresh.topics.interval.seconds": "1",
+    "tasks.max": "1",
 }
 
 
@@ -44,20 +46,25 @@ class TransformStage:
         options: Mapping[str, str],
         topics: Sequence[str] = ("orders",),
     ) -> None:
-        """Options that begin with `transform` or `predicate` are the flow's own."""
+        """The options are the flow's own: others in the same mirror have theirs."""
         self.source, self.target = source, target
         self.a, self.b = fresh_name("near"), fresh_name("far")
+        self.name = f"{self.a}->{self.b}"
+        self.clusters = {self.a: source, self.b: target}
         self._ending = fresh_name("")
+        chosen = {"topics": ", ".join(map(self.topic, topics)), **options}
+        self.options = {f"{self._place(name)}.{name}": value for name, value in chosen.items()}
+        folder.mkdir(exist_ok=True)
         self.file = folder / "mm2.properties"
         self._mirrors = MirrorRuns(self.file)
-        flow = f"{self.a}->{self.b}"
-        chosen = {"topics": ", ".join(map(self.topic, topics)), **_OPTIONS}
-        chosen |= {f"{flow}.{name}" if name.startswith(("transform", "predicate")) else name: value
-                   for name, value in options.items()}  # fmt: skip
-        write_settings(self.file, {self.a: source, self.b: target}, [flow], chosen)
+        write_settings(self.file, self.clusters, [self.name], OPTIONS | self.options)
         with admin_of(source) as admin:
             admin.create_topics([NewTopic(self.topic(name), PARTITIONS, 1) for name in topics])
             admin.wait_for_topics({self.topic(name): PARTITIONS for name in topics})
+
+    def _place(self, option: str) -> str:
+        """Whose an option is: converters are the target's."""
+        return self.b if option.startswith("value.converter") else self.name
 
     def topic(self, name: str) -> str:
         """A topic of this stage on the source."""
@@ -75,12 +82,12 @@ class TransformStage:
     @property
     def flow(self) -> FlowConfig:
         """As the file describes it."""
-        found = load(self.file).flow(f"{self.a}->{self.b}")
+        found = load(self.file).flow(self.name)
         assert found is not None
         return found
 
     def mirror(self) -> AbstractContextManager[MirrorProcess]:
-        """`heliograph run` of the file."""
+        """`heliograph run` of this flow alone."""
         return self._mirrors.one()
 
     def write(self, name: str, records: Sequence[Record], partition: int = 0) -> None:
@@ -95,8 +102,14 @@ class TransformStage:
 
     def await_arrived(self, topic: str, count: int, partition: int = 0) -> list[Record]:
         """Wait until so many records are there."""
-        wait_until(lambda: len(self.arrived(topic, partition)) >= count, f"{count} records in {topic}", 60, 0.2)
-        return self.arrived(topic, partition)
+        found: list[Record] = []
+
+        def are_there() -> bool:
+            found[:] = self.arrived(topic, partition)
+            return len(found) >= count
+
+        wait_until(are_there, f"{count} records in {topic}", 60, 0.2)
+        return found
 
 
 def contents(cluster: EmbeddedCluster, topic: str, partition: int = 0) -> list[Record]:

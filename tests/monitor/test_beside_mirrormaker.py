@@ -33,6 +33,8 @@ def _settings(source: EmbeddedCluster, target: EmbeddedCluster) -> dict[str, str
         "groups": "none",
         "refresh.topics.interval.seconds": "1",
         "replication.factor": "1",
+        "offset.storage.partitions": "2",
+        "status.storage.partitions": "1",
         "config.storage.replication.factor": "1",
         **{f"{name}.replication.factor": "1" for name in _FACTORS},
     }

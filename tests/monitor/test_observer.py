@@ -36,7 +36,7 @@ def scene(tmp_path: Path, primary: EmbeddedCluster, backup: EmbeddedCluster) -> 
 
 @pytest.fixture(scope="module")
 def fading() -> Iterator[EmbeddedCluster]:
-    with running_clusters(ClusterSpec("fading", brokers=2, separate_controller=True)) as (cluster,):
+    with running_clusters(ClusterSpec("fading", brokers=2, separate_controller=True, heap="256m")) as (cluster,):
         yield cluster
 
 

@@ -22,7 +22,7 @@ from tests.zoo.topics import create_topic
 @pytest.fixture(scope="package")
 def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mirrored]:
     """MirrorMaker 2 has written heartbeats, checkpoints and offset syncs, and has stopped."""
-    with running_clusters(ClusterSpec("north"), ClusterSpec("south")) as (north, south):
+    with running_clusters(ClusterSpec("north", heap="256m"), ClusterSpec("south", heap="256m")) as (north, south):
         create_topic(north.bootstrap_servers, TOPIC)
         send(north, TOPIC, messages(RECORDS))
         _commit(north, COMMITTED)

@@ -48,6 +48,8 @@ class Mirrored:
             "refresh.groups.interval.seconds": "1",
             "emit.checkpoints.interval.seconds": "1",
             "south.offset.flush.interval.ms": "1000",
+            "offset.storage.partitions": "2",
+            "status.storage.partitions": "1",
             **{f"{prefix}replication.factor": "1" for prefix in _FACTORS},
             **{f"{store}.storage.replication.factor": "1" for store in _STORES},
         }

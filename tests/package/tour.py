@@ -144,6 +144,11 @@ class Tour:
 
         wait_until(is_so, f"a connector that is {state}", PATIENCE_SECONDS)
 
+    def await_calm(self) -> None:
+        """Wait until the mirror runs, and the target has all."""
+        self.await_state("RUNNING")
+        wait_until(self._is_level, "all records on the target", PATIENCE_SECONDS, 0.5)
+
     def _write_file(self) -> None:
         names = self.names
         options = {

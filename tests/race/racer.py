@@ -74,7 +74,7 @@ class Racer:
             auto_offset_reset="earliest",
             isolation_level="read_committed",
             max_poll_records=at_once,
-            fetch_max_wait_ms=50,
+            fetch_max_wait_ms=250,
         )
         with closing(consumer):
             # A stock Python consumer that joins before it knows the topic may be left without partitions for good.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,19 +13,12 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.embedded.mirrormaker import MirrorMaker2
 from tests.chaos.mirror_process import MirrorProcess
 from tests.race.race import INTERVAL_SECONDS, Race, RaceResult
+from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
-# A round of the group sync begins within one interval of a group's rest; on busy cores it takes a moment to end.
-_ROUND_SECONDS = 5.0
-
-
-@pytest.fixture
-def seed() -> int:
-    """Printed when a test fails."""
-    chosen = random.randrange(1_000_000)
-    print(f"seed {chosen}")
-    return chosen
+# A round of the group sync begins within one interval of a group's rest, and takes no longer than this.
+_ROUND_SECONDS = 1.0
 
 
 @contextmanager
@@ -53,12 +46,11 @@ def expect_exact(result: RaceResult) -> None:
 def test_every_group_processes_every_record_once(
     cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster],
     tmp_path: Path,
-    seed: int,
-    capsys: pytest.CaptureFixture[str],
+    chance: random.Random,
+    tell: Callable[[str], None],
 ) -> None:
-    result = Race(cluster_pair, tmp_path, "track", random.Random(seed)).run("Heliograph", heliograph)
-    with capsys.disabled():
-        print(f"\n{result}")
+    result = Race(cluster_pair, tmp_path, fresh_name("track"), chance).run("Heliograph", heliograph)
+    tell(str(result))
     expect_exact(result)
 
 
@@ -67,11 +59,11 @@ def test_every_group_processes_every_record_once(
 def test_race_beside_mirrormaker(
     cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster],
     tmp_path: Path,
-    seed: int,
-    capsys: pytest.CaptureFixture[str],
+    chance: random.Random,
+    tell: Callable[[str], None],
 ) -> None:
-    ours = Race(cluster_pair, tmp_path, "ours", random.Random(seed)).run("Heliograph", heliograph)
-    theirs = Race(cluster_pair, tmp_path, "theirs", random.Random(seed)).run("MirrorMaker 2", mirrormaker)
-    with capsys.disabled():
-        print(f"\n{ours}\n{theirs}")
+    seed = chance.random()  # the same course for both
+    ours = Race(cluster_pair, tmp_path, fresh_name("ours"), random.Random(seed)).run("Heliograph", heliograph)
+    theirs = Race(cluster_pair, tmp_path, fresh_name("theirs"), random.Random(seed)).run("MirrorMaker 2", mirrormaker)
+    tell(f"{ours}\n{theirs}")
     expect_exact(ours)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from heliograph.config.flow import FlowConfig
@@ -20,17 +20,19 @@ from heliograph.kafka.network import opened
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
 from heliograph.recovery.books import read_books
+from heliograph.recovery.flow_gate import FlowGate
 from heliograph.recovery.last_commits import last_places
 from heliograph.recovery.switchover import MoveOptions
 from tests.chaos.load import Load
-from tests.chaos.mirror_process import MirrorProcess, MirrorRuns
-from tests.chaos.stage import admin_of, await_growth, write_settings
+from tests.chaos.stage import admin_of, await_growth, ends, write_settings
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
 PARTITIONS = 3
 GROUPS = 20
 QUICK = MoveOptions(quiet_seconds=0.5, patience_seconds=60)
+RECOVERY_SECONDS = 30  # until a mirror goes on after an operation, also on busy cores
+_PATIENCE_SECONDS = 60  # for whatever is not measured
 
 _OPTIONS = {
     "heartbeats.replication.enabled": "false",
@@ -38,10 +40,13 @@ _OPTIONS = {
     "offset-syncs.topic.replication.factor": "1",
     "config.storage.replication.factor": "1",
     "status.storage.replication.factor": "1",
+    "offset.storage.partitions": "3",
     "refresh.groups.interval.seconds": "1",
     "emit.checkpoints.interval.seconds": "1",
 }
 SAME_NAMES = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+ONE_LANE = {"tasks.max": "1"}
+AT_LEAST_ONCE = {"exactly.once.source.support": "disabled"}
 
 
 class MoveStage:
@@ -55,20 +60,33 @@ class MoveStage:
         options: Mapping[str, str] | None = None,
         both_ways: bool = False,
     ) -> None:
+        """The file has this flow alone, unless `share` writes one for several."""
         self.source, self.target = source, target
         self.a, self.b = fresh_name("alpha"), fresh_name("beta")
         self.topic = fresh_name("moved")
         self._group_prefix = fresh_name("group")
-        self.groups = [f"{self._group_prefix}-{number}" for number in range(GROUPS)]
+        self._group_count = 0
+        self._is_begun = False
+        self._begins: dict[TopicPartition, int] = {}
+        self.groups = [self._next_group() for _ in range(GROUPS)]
         self.keeps_names = (options or {}).get("replication.policy.class", "").endswith("IdentityReplicationPolicy")
         self.copy = self.topic if self.keeps_names else f"{self.a}.{self.topic}"
+        self.flows = [f"{self.a}->{self.b}", *([f"{self.b}->{self.a}"] if both_ways else [])]
+        self._options = options or {}
         self.file = folder / "mm2.properties"
-        self._mirrors = MirrorRuns(self.file)
-        flows = [f"{self.a}->{self.b}", *([f"{self.b}->{self.a}"] if both_ways else [])]
-        chosen = {"topics": self.topic, "groups": f"{self._group_prefix}-.*", **_OPTIONS, **(options or {})}
-        write_settings(self.file, {self.a: source, self.b: target}, flows, chosen)
+        share(self.file, [self])
         with admin_of(source) as admin:
             admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])
+
+    @property
+    def clusters(self) -> dict[str, EmbeddedCluster]:
+        """By their aliases."""
+        return {self.a: self.source, self.b: self.target}
+
+    def settings(self) -> dict[str, str]:
+        """What the file says of its flows alone."""
+        chosen = {"topics": self.topic, "groups": f"{self._group_prefix}-.*", **self._options}
+        return {f"{flow}.{name}": value for flow in self.flows for name, value in chosen.items()}
 
     @property
     def config(self) -> MirrorConfig:
@@ -82,10 +100,6 @@ class MoveStage:
         assert flow is not None
         return flow
 
-    def mirror(self) -> AbstractContextManager[MirrorProcess]:
-        """`heliograph run` of the file."""
-        return self._mirrors.one()
-
     def load(self, per_second: int = 600) -> Load:
         """Numbered records on the source."""
         return Load(self.source.bootstrap_servers, self.topic, PARTITIONS, per_second, fresh_name("load"))
@@ -94,22 +108,58 @@ class MoveStage:
         """Records arrive."""
         await_growth(self.target, self.copy)
 
+    def await_equal(self, what: str, seconds: float = _PATIENCE_SECONDS) -> None:
+        """Wait until the copy holds what the topic holds. Contents are read only when there can be enough of them."""
+        deadline = time.monotonic() + seconds
+        if not self.keeps_names:  # else the topic itself has offsets without records, those of the flow back
+            self._await_offsets(what, seconds)
+        left = max(1.0, deadline - time.monotonic())
+        wait_until(lambda: contents(self.target, self.copy) == contents(self.source, self.topic), what, left, 0.5)
+
+    def _await_offsets(self, what: str, seconds: float) -> None:
+        pairs = {TopicPartition(self.topic, n): TopicPartition(self.copy, n) for n in range(PARTITIONS)}
+        with admin_of(self.source) as source, admin_of(self.target) as target:
+
+            def can_be_equal() -> bool:
+                wanted, found = source.end_offsets(pairs), target.stable_offsets(pairs.values())
+                return all(found[copy] >= wanted[where] for where, copy in pairs.items())
+
+            wait_until(can_be_equal, f"{what}: as many offsets on the target", seconds, 0.2)
+
     def commit_somewhere(self, seed: int = 1) -> None:
         """Groups have read up to random places of what there is now."""
         chance, where = random.Random(seed), [TopicPartition(self.topic, number) for number in range(PARTITIONS)]
         with admin_of(self.source) as admin:
-            ends = admin.end_offsets(where)
+            written = admin.end_offsets(where)
         offsets = {
-            name: {item: Committed(chance.randint(0, ends[item]), f"by {name}") for item in where}
+            name: {
+                item: Committed(chance.randint(self._begins.get(item, 0), written[item]), f"by {name}")
+                for item in where
+            }
             for name in self.groups
         }
         with Groups(access(self.source)) as groups:
             groups.commit(offsets)
 
+    def begin_anew(self) -> None:
+        """A flow that is open and level, and groups that have never been moved and have read what others wrote here."""
+        if self._is_begun:
+            gate = FlowGate(self.flow)
+            if gate.is_closed:
+                gate.open()
+            self.await_equal("all that another test has written here")
+            self.groups = [self._next_group() for _ in self.groups]
+            self._begins = ends(self.source, self.topic)
+        self._is_begun = True
+
     def new_group(self) -> str:
         """One more group, that has read nothing yet."""
-        self.groups.append(f"{self._group_prefix}-{len(self.groups)}")
+        self.groups.append(self._next_group())
         return self.groups[-1]
+
+    def _next_group(self) -> str:
+        self._group_count += 1
+        return f"{self._group_prefix}-{self._group_count}"
 
     def committed(self, cluster: EmbeddedCluster) -> dict[str, Offsets]:
         """What the groups have committed on a cluster."""
@@ -125,10 +175,10 @@ class MoveStage:
         }
 
         def is_seen() -> bool:
-            found = last_places(read_books(self.flow))
+            found = [item for item in last_places(read_books(self.flow)) if item.group in self.groups]
             return wanted == {(item.group, item.source.partition): item.source_offset for item in found}
 
-        wait_until(is_seen, "checkpoints of all groups", 30, 0.5)
+        wait_until(is_seen, "checkpoints of all groups", _PATIENCE_SECONDS, 0.5)
 
     def run_killed_after(self, step: str, operation: str, *options: str) -> None:
         """Run a command of which nothing is left after that step."""
@@ -151,6 +201,16 @@ class MoveStage:
             for group, offsets in self.committed(cluster).items()
             for number in range(PARTITIONS)
         }
+
+
+def share(file: Path, stages: Sequence[MoveStage]) -> None:
+    """One file for all these stages: a mirror of it runs all their flows."""
+    clusters = {alias: cluster for stage in stages for alias, cluster in stage.clusters.items()}
+    options = dict(_OPTIONS)
+    for stage in stages:
+        options |= stage.settings()
+        stage.file = file
+    write_settings(file, clusters, [flow for stage in stages for flow in stage.flows], options)
 
 
 def access(cluster: EmbeddedCluster) -> Access:

@@ -9,31 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.model import TopicPartition
 from heliograph.recovery.drill.drill import Drill
 from heliograph.recovery.drill.names import DrillNames
 from heliograph.recovery.drill.report import RTO_LIMIT_SECONDS
-from heliograph.recovery.drill.scene import ForReal
+from heliograph.recovery.drill.scene import ForReal, Scene
 from heliograph.recovery.drill.story import DrillOptions
-from tests.chaos.outages import SOON_MISSED
 from tests.recovery.drill_witness import Case, Sight, Witness
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _GROUPS = 20
-_OPTIONS = DrillOptions(seconds=10, rate=600)
+_OPTIONS = DrillOptions(seconds=6, rate=600)
 # Less than the load, so that the mirror is behind when the source is lost, and a tail is left.
 _SLOW = "bandwidth.limit.bytes.per.second = 55000"
 _IDENTITY = "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
-
-
-@pytest.fixture
-def clusters() -> Iterator[Sequence[EmbeddedCluster]]:
-    """Two that this test alone has: one of them is killed."""
-    specs = [ClusterSpec(alias, settings=SOON_MISSED) for alias in ("primary", "backup")]
-    with running_clusters(*specs) as both:
-        yield both
 
 
 @pytest.mark.parametrize(
@@ -44,9 +35,9 @@ def clusters() -> Iterator[Sequence[EmbeddedCluster]]:
     ],
 )
 def test_every_record_is_accounted_for_and_no_group_skips(
-    clusters: Sequence[EmbeddedCluster], tmp_path: Path, settings: Sequence[str]
+    doomed: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, settings: Sequence[str]
 ) -> None:
-    source, target = clusters
+    source, target = doomed, backup
     names = DrillNames.fresh("primary", "backup", _GROUPS)
     file = _file(tmp_path, settings)
     scene = ForReal(file, names, {"primary": source, "backup": target}, _folder(tmp_path))
@@ -69,6 +60,7 @@ def test_every_record_is_accounted_for_and_no_group_skips(
     assert len({row["group"] for row in case.failover_rows}) == _GROUPS
     _expect_the_judge_to_notice(case)
     _expect_files(report.write(tmp_path / "reports"), names.id)
+    assert Scene.clean_up(scene).left == []  # others use the clusters too
 
 
 def _expect_the_judge_to_notice(case: Case) -> None:

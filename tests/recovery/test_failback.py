@@ -17,7 +17,7 @@ from heliograph.recovery.producers.fence import FenceWay
 from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.stage import admin_of
-from tests.recovery.move_stage import PARTITIONS, QUICK, SAME_NAMES, MoveStage, contents
+from tests.recovery.move_stage import PARTITIONS, QUICK, RECOVERY_SECONDS, MoveStage, contents
 from tests.recovery.steady_reader import SteadyReader
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -35,123 +35,114 @@ def _write(cluster: EmbeddedCluster, topic: str, at_least: int = 300) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "both_ways"),
-    [({}, False), (SAME_NAMES, True)],
+    "stage",
+    ["aliases", "same names"],
     ids=["names with aliases, the flow back is not in the file", "same names both ways"],
+    indirect=True,
 )
-def test_there_and_back_again(
-    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, options: Mapping[str, str], both_ways: bool
-) -> None:
-    stage = MoveStage(primary, backup, tmp_path, options, both_ways)
+def test_there_and_back_again(stage: MoveStage, tmp_path: Path) -> None:
+    primary, backup = stage.source, stage.target
     home = stage.topic if stage.keeps_names else f"{stage.b}.{stage.topic}"  # where what is written on B arrives on A
-    with stage.mirror():
-        with stage.load():
-            stage.await_growth()
-            stage.commit_somewhere()
-        wait_until(lambda: contents(backup, stage.copy) == contents(primary, stage.topic), "all records", 30, 0.5)
-        stage.await_seen()
-        before = stage.rests(primary, [stage.topic])
+    with stage.load():
+        stage.await_growth()
+        stage.commit_somewhere()
+    stage.await_equal("all records")
+    stage.await_seen()
+    before = stage.rests(primary, [stage.topic])
 
-        there = failover(stage.config, stage.flow)
-        assert there.run().is_done
+    there = failover(stage.config, stage.flow)
+    assert there.run().is_done
 
-        assert stage.rests(backup, [stage.copy]) == before
-        assert all(row["exact"] for row in there.details()["groups"])
-        mirrored = contents(primary, stage.topic)
-        reader = SteadyReader(stage.groups[0])
-        reader.read_once(backup, stage.copy)  # one goes on at B to the end
-        if not stage.keeps_names:
-            _create(backup, stage.topic)
-        _write(backup, stage.topic)
-        if stage.keeps_names:
-            reader.read_once(backup, stage.topic)
-            reader.values.clear()
-        rests = stage.rests(backup, [stage.copy] if stage.keeps_names else [stage.copy, stage.topic])
-
-        back = failback(stage.config, stage.flow, QUICK, TailOptions(tmp_path / "tail.jsonl"))
-        report = back.run()
-
-        assert report.is_done
-        assert not (tmp_path / "tail.jsonl").exists()
-        assert contents(primary, home) == (contents(backup, stage.topic))
-        assert stage.rests(primary, [stage.topic] if stage.keeps_names else [stage.topic, home]) == rests
-        assert all(row["exact"] for row in back.details()["groups"]), back.details()["groups"]
-        assert not FlowGate(stage.flow).is_closed
-        assert mirrored <= contents(primary, stage.topic)
-        _write(primary, stage.topic)
-        wait_until(lambda: contents(primary, stage.topic) <= contents(backup, stage.copy), "the flow goes on", 60, 0.5)
-        assert contents(backup, stage.copy) == contents(primary, stage.topic)
-
-
-def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(
-    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
-) -> None:
-    stage = MoveStage(primary, backup, tmp_path, SAME_NAMES, both_ways=True)
-    with stage.mirror():
-        with stage.load():
-            stage.await_growth()
-            stage.commit_somewhere()
-        wait_until(lambda: contents(backup, stage.copy) == contents(primary, stage.topic), "all records", 30, 0.5)
-        mirrored = contents(primary, stage.topic)
-        stage.await_seen()
-        failover(stage.config, stage.flow).run()
-        _write(primary, stage.topic)  # nobody saw these before A was lost
-        lost = contents(primary, stage.topic) - mirrored
-        _write(backup, stage.topic)
-        new = contents(backup, stage.topic) - mirrored
-        reader = SteadyReader(stage.groups[0])
+    assert stage.rests(backup, [stage.copy]) == before
+    assert all(row["exact"] for row in there.details()["groups"])
+    mirrored = contents(primary, stage.topic)
+    reader = SteadyReader(stage.groups[0])
+    reader.read_once(backup, stage.copy)  # one goes on at B to the end
+    if not stage.keeps_names:
+        _create(backup, stage.topic)
+    _write(backup, stage.topic)
+    if stage.keeps_names:
         reader.read_once(backup, stage.topic)
+        reader.values.clear()
+    rests = stage.rests(backup, [stage.copy] if stage.keeps_names else [stage.copy, stage.topic])
 
-        back = failback(stage.config, stage.flow, replace(QUICK, leaves_consumers=True), TailOptions(tmp_path / "tail"))
-        report = back.run()
+    back = failback(stage.config, stage.flow, QUICK, TailOptions(tmp_path / "tail.jsonl"))
+    report = back.run()
 
-        assert report.is_done
-        saved = [json.loads(line) for line in (tmp_path / "tail").read_text().splitlines()]
-        assert Counter(item["value"].encode() for item in saved) == lost
-        assert {item["topic"] for item in saved} == {stage.topic}
-        assert contents(primary, stage.topic) == mirrored + lost + new
-        # The group has read all of B: on A it must not miss what was lost, and may read again what the report said.
-        [rest] = [
-            sum((Counter(items) for (group, _), items in stage.rests(primary, [stage.topic]).items()
-                 if group == stage.groups[0]), Counter[bytes]())
-        ]  # fmt: skip
-        assert lost <= rest <= lost + new
-        rows = [row for row in back.details()["groups"] if row["group"] == stage.groups[0]]
-        assert sum(row["waiting"] for row in rows if not row["exact"]) >= (rest - lost).total()
-        wait_until(lambda: contents(backup, stage.topic) == mirrored + lost + new, "the tail on B", 60, 0.5)
+    assert report.is_done
+    assert not (tmp_path / "tail.jsonl").exists()
+    assert contents(primary, home) == (contents(backup, stage.topic))
+    assert stage.rests(primary, [stage.topic] if stage.keeps_names else [stage.topic, home]) == rests
+    assert all(row["exact"] for row in back.details()["groups"]), back.details()["groups"]
+    assert not FlowGate(stage.flow).is_closed
+    assert mirrored <= contents(primary, stage.topic)
+    _write(primary, stage.topic)
+    stage.await_equal("the flow goes on", RECOVERY_SECONDS)
 
 
+@pytest.mark.parametrize("stage", ["same names"], indirect=True)
+def test_what_was_never_mirrored_is_saved_and_mirrored_when_the_flow_goes_on(stage: MoveStage, tmp_path: Path) -> None:
+    primary, backup = stage.source, stage.target
+    with stage.load():
+        stage.await_growth()
+        stage.commit_somewhere()
+    stage.await_equal("all records")
+    mirrored = contents(primary, stage.topic)
+    stage.await_seen()
+    failover(stage.config, stage.flow).run()
+    _write(primary, stage.topic)  # nobody saw these before A was lost
+    lost = contents(primary, stage.topic) - mirrored
+    _write(backup, stage.topic)
+    new = contents(backup, stage.topic) - mirrored
+    reader = SteadyReader(stage.groups[0])
+    reader.read_once(backup, stage.topic)
+
+    back = failback(stage.config, stage.flow, replace(QUICK, leaves_consumers=True), TailOptions(tmp_path / "tail"))
+    report = back.run()
+
+    assert report.is_done
+    saved = [json.loads(line) for line in (tmp_path / "tail").read_text().splitlines()]
+    assert Counter(item["value"].encode() for item in saved) == lost
+    assert {item["topic"] for item in saved} == {stage.topic}
+    assert contents(primary, stage.topic) == mirrored + lost + new
+    # The group has read all of B: on A it must not miss what was lost, and may read again what the report said.
+    [rest] = [
+        sum((Counter(items) for (group, _), items in stage.rests(primary, [stage.topic]).items()
+             if group == stage.groups[0]), Counter[bytes]())
+    ]  # fmt: skip
+    assert lost <= rest <= lost + new
+    rows = [row for row in back.details()["groups"] if row["group"] == stage.groups[0]]
+    assert sum(row["waiting"] for row in rows if not row["exact"]) >= (rest - lost).total()
+    wait_until(lambda: contents(backup, stage.topic) == mirrored + lost + new, "the tail on B", RECOVERY_SECONDS, 0.5)
+
+
+@pytest.mark.parametrize("stage", ["same names"], indirect=True)
 @short_and_long("steps", ("groups",), STEPS)
 def test_a_run_that_is_killed_after_a_step_is_finished_by_the_next(
-    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path, steps: tuple[str, ...]
+    stage: MoveStage, tmp_path: Path, steps: tuple[str, ...]
 ) -> None:
-    stage = MoveStage(primary, backup, tmp_path, SAME_NAMES, both_ways=True)
-    with stage.mirror():
-        with stage.load():
-            stage.await_growth()
-            stage.commit_somewhere()
-        for step in steps:
-            wait_until(lambda: contents(backup, stage.copy) == contents(primary, stage.topic), "all records", 60, 0.5)
-            stage.await_seen()
-            failover(stage.config, stage.flow).run()
-            _write(backup, stage.topic)
-            everything = contents(backup, stage.topic)
-            rests = _unordered(stage.rests(backup, [stage.copy]))
-            stage.run_killed_after(
-                step, "failback", "--quiet", "0.5", "--fence", "topic", "--tail", str(tmp_path / "t")
-            )
+    primary, backup = stage.source, stage.target
+    with stage.load():
+        stage.await_growth()
+        stage.commit_somewhere()
+    for step in steps:
+        stage.await_equal("all records")
+        stage.await_seen()
+        failover(stage.config, stage.flow).run()
+        _write(backup, stage.topic)
+        everything = contents(backup, stage.topic)
+        rests = _unordered(stage.rests(backup, [stage.copy]))
+        stage.run_killed_after(step, "failback", "--quiet", "0.5", "--fence", "topic", "--tail", str(tmp_path / "t"))
 
-            again = failback(
-                stage.config, stage.flow, replace(QUICK, fence=FenceWay.TOPIC), TailOptions(tmp_path / "t")
-            )
+        again = failback(stage.config, stage.flow, replace(QUICK, fence=FenceWay.TOPIC), TailOptions(tmp_path / "t"))
 
-            assert again.run().is_done
-            assert contents(primary, stage.topic) == contents(backup, stage.topic) == everything
-            assert _unordered(stage.rests(primary, [stage.topic])) == rests
-            assert not (tmp_path / "t").exists()
-            assert not FlowGate(stage.flow).is_closed
-            for cluster in (primary, backup):
-                _write(cluster, stage.topic, 50)
+        assert again.run().is_done
+        assert contents(primary, stage.topic) == contents(backup, stage.topic) == everything
+        assert _unordered(stage.rests(primary, [stage.topic])) == rests
+        assert not (tmp_path / "t").exists()
+        assert not FlowGate(stage.flow).is_closed
+        for cluster in (primary, backup):
+            _write(cluster, stage.topic, 50)
 
 
 def _unordered(rests: Mapping[tuple[str, int], list[bytes]]) -> dict[tuple[str, int], Counter[bytes]]:

@@ -84,7 +84,11 @@ def ran(hooks: Hooks, facts: dict[str, str] | None = None, when: str = "after", 
 # -- commands ----------------------------------------------------------------------------------------------
 
 
-def test_a_command_is_told_what_it_is_about(hooks_of: MakeHooks, tmp_path: Path) -> None:
+def test_a_command_is_told_what_it_is_about(
+    hooks_of: MakeHooks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("HELIOGRAPH_")]:
+        monkeypatch.delenv(name)  # commands have all of ours too
     (tmp_path / "tell.sh").write_text("env | grep ^HELIOGRAPH_ | sort\npwd\n")
     hooks = hooks_of(one("command = sh ./tell.sh"))
     outcome = ran(hooks, {"groups.moved": "12", "lost records": "3"})

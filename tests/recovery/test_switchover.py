@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,7 +12,8 @@ from heliograph.recovery.flow_gate import FlowGate
 from heliograph.recovery.producers.fence import FenceWay
 from heliograph.recovery.switchover import switchover
 from tests.chaos.forms import short_and_long
-from tests.recovery.move_stage import QUICK, MoveStage, values
+from tests.chaos.mirror_process import MirrorProcess
+from tests.recovery.move_stage import QUICK, RECOVERY_SECONDS, MoveStage, values
 from tests.recovery.steady_reader import SteadyReader
 from tests.waiting import wait_until
 
@@ -22,16 +23,13 @@ STEPS = ("check", "producers", "drain", "consumers", "groups", "verify", "close"
 
 
 @pytest.fixture(scope="module")
-def stage(
-    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[MoveStage]:
+def stage(moves: Mapping[str, MoveStage], mirror: MirrorProcess) -> MoveStage:
     """A topic that a running mirror has copied, and groups that lag."""
-    stage = MoveStage(primary, backup, tmp_path_factory.mktemp("switchover"))
-    with stage.mirror():
-        with stage.load():
-            stage.await_growth()
-            stage.commit_somewhere()
-        yield stage
+    stage = moves["switchover"]
+    with stage.load():
+        stage.await_growth()
+        stage.commit_somewhere()
+    return stage
 
 
 def _contents(cluster: EmbeddedCluster, topic: str) -> list[list[bytes]]:
@@ -75,9 +73,8 @@ def test_a_closed_flow_copies_nothing_until_it_is_undone(stage: MoveStage) -> No
 
     switchover(stage.config, stage.flow, QUICK).undo()
 
-    wait_until(
-        lambda: _contents(stage.target, stage.copy) == _contents(stage.source, stage.topic), "what had to wait", 60, 0.5
-    )
+    stage.await_equal("what had to wait", RECOVERY_SECONDS)
+    assert _contents(stage.target, stage.copy) == _contents(stage.source, stage.topic)
 
 
 def test_producers_that_go_on_writing_stop_it_and_all_is_put_back(stage: MoveStage) -> None:

@@ -69,7 +69,6 @@ class StandaloneCluster:
     """A master with two workers."""
 
     def __init__(self, folder: Path, cores: int) -> None:
-        ensure_java()
         self.folder = folder
         self._cores = cores
         log = folder / "master.log"
@@ -124,9 +123,15 @@ def _started(class_name: str, arguments: list[str], log: Path) -> subprocess.Pop
 
 def bare_environment(folder: Path) -> dict[str, str]:
     """Of a machine that has Python, Java and Spark, and none of the project's packages."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVASPARK_HOME", "LANG") if name in os.environ}
-    kept["PATH"] = f"{sys.base_prefix}/bin:{kept['PATH']}"
-    return {**kept, **_SMALL_AND_QUICK, "TMPDIR": str(folder)}
+    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    return {
+        **kept,
+        **_SMALL_AND_QUICK,
+        "PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}",
+        "JAVA_HOME": str(ensure_java().resolve().parent.parent),
+        "SPARK_HOME": str(SPARK_HOME),
+        "TMPDIR": str(folder),
+    }
 
 
 def _children(process: psutil.Process, recursive: bool = False) -> list[psutil.Process]:

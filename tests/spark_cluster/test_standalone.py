@@ -7,9 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.java import ensure_java, version_of
 from tests.chaos.stage import PATIENCE_SECONDS, Stage, await_growth, ends
 from tests.spark_cluster.standalone import StandaloneCluster, bare_environment
 from tests.waiting import wait_until
@@ -26,7 +28,12 @@ def test_lanes_survive_executors_and_workers_that_are_killed(
 ) -> None:
     """What was lost goes on elsewhere, with fewer lanes where fewer fit, and with all of them when a worker joins."""
     aliases = (fresh_name("far"), fresh_name("mirror"))
-    options = {"tasks.max": str(LANES), "spark.master": spark.url, "spark.executor.memory": "512m"}
+    options = {
+        "tasks.max": str(LANES),
+        "offset.storage.partitions": "2",
+        "spark.master": spark.url,
+        "spark.executor.memory": "512m",
+    }
     stage = Stage(cluster_pair, tmp_path, fresh_name("spread"), aliases, options)
     mirror = stage.start()
     try:
@@ -57,6 +64,24 @@ def test_the_machines_of_the_cluster_have_nothing_of_ours(tmp_path: Path) -> Non
         env=bare_environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "No module named 'heliograph'" in found.stderr
+
+
+def test_the_machines_of_the_cluster_have_our_java_and_our_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing that points elsewhere, whatever is set where the tests run."""
+    java = ensure_java()
+    for name in ("JAVASPARK_HOME", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_PYTHON", "PYTHONPATH", "VIRTUAL_ENV"):
+        monkeypatch.setenv(name, "/elsewhere")
+    given = bare_environment(tmp_path)
+    assert "/elsewhere" not in given.values()
+    assert Path(given["JAVA_HOME"], "bin", "java").resolve() == java.resolve()
+    told = subprocess.run(
+        [f"{given['SPARK_HOME']}/bin/spark-submit", "--version"],
+        env=given, cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert f"version {pyspark.__version__}" in told.stderr
+    assert version_of(java) in told.stderr
 
 
 def _await_lanes_on_all(spark: StandaloneCluster) -> None:

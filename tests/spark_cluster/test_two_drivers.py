@@ -35,7 +35,10 @@ TAKEN_OVER = 5
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[Mapping[str, EmbeddedCluster]]:
     """Two clusters, each with its own password for alice."""
-    specs = [ClusterSpec(name, listeners=[sasl_plain("SASL", {"alice": word})]) for name, word in CANARIES.items()]
+    specs = [
+        ClusterSpec(name, listeners=[sasl_plain("SASL", {"alice": word})], heap="256m")
+        for name, word in CANARIES.items()
+    ]
     with running_clusters(*specs) as (near, there):
         with admin_of(near) as admin:
             admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])
@@ -95,6 +98,7 @@ def test_the_second_driver_fences_the_first_and_no_secret_shows(
 def _settings(folder: Path, clusters: Mapping[str, EmbeddedCluster], events: Path) -> Path:
     options = {
         "topics": TOPIC,
+        "offset.storage.partitions": "2",
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "PLAIN",
         "spark.cores.max": "2",  # so that there is room for the other driver

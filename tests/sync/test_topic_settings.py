@@ -10,6 +10,7 @@ from heliograph.config.flow import FlowConfig
 from heliograph.config.secret import Secret
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.embedded.listeners import ACCESS_CONTROL, sasl_plain
+from heliograph.errors import BrokerRefused
 from heliograph.kafka.access import Access, Credentials
 from heliograph.kafka.acls import Acl
 from heliograph.kafka.admin import Admin
@@ -17,7 +18,7 @@ from heliograph.kafka.topics import NewTopic, Operation, SettingSource, TopicSet
 from heliograph.policy.filters import DefaultConfigPropertyFilter
 from heliograph.recovery.producers.fence import FenceWay, ProducerFence
 from heliograph.sync.topic_settings import SettingChanges, TopicSettingsSync, wanted_changes
-from heliograph.sync.topics import apply_topics, read_plan
+from heliograph.sync.topics import apply_topics, keep_ledger_as_long_as_asked, ledger_topic, read_plan
 from tests.waiting import wait_until
 
 FlowMaker = Callable[..., FlowConfig]
@@ -300,3 +301,20 @@ def test_a_topic_that_is_refused_does_not_stop_the_others(
     assert set(result.refused) == {"a.set-hidden", "a.set-fixed"}
     assert result.refused["a.set-hidden"] == "lacks DescribeConfigs on topic a.set-hidden of b"
     assert "uthorization" in result.refused["a.set-fixed"]
+
+
+@pytest.mark.kafka
+def test_a_ledger_whose_retention_may_not_be_changed_is_told(make_flow: FlowMaker, guarded: EmbeddedCluster) -> None:
+    flow = make_flow("ledger.retention.ms=60000\n")
+    ledger = ledger_topic(flow)
+    some = {Operation.Describe, Operation.DescribeConfigs}
+    with Admin(Access("b", guarded.bootstrap_servers.split(","))) as owner:
+        make_topic(owner, ledger, retention_ms="50000")
+        owner.create_acls([Acl(ledger, "User:mirror", each) for each in some])
+    login = Credentials("PLAIN", "mirror", Secret("mirror-secret"))
+    with Admin(Access("b", guarded.addresses("CLIENTS").split(","), credentials=login)) as target:
+        wait_until(lambda: target.topic_rights([ledger]) == {ledger: some}, f"the rights {some}", 10)
+        with pytest.raises(BrokerRefused, match=f"b {ledger}: .*uthorization"):
+            keep_ledger_as_long_as_asked(flow, target)
+        assert own_settings(target, ledger) == {"retention.ms": "50000"}
+        keep_ledger_as_long_as_asked(make_flow("ledger.retention.ms=50000\n"), target)  # nothing to change

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -59,6 +60,30 @@ _TEXTS = [
     ("'x'", "x"), ("yyyy-MM-dd", "2024-02-50E-1"), ("yyyy-MM-dd", "2024-02-1E30"), ("yyyy-MM-dd", "2024-02-1E-30"),
     ("yyyy-MM-dd", "2024-02--1E30"), ("yyyy-MM-dd", "2024-02-9223372036854775807"), ("yyyy-MM-dd", "2024-02-0E5"),
 ]  # fmt: skip
+# What the random texts below once found.
+_FOUND = [
+    ("d.M.yyyy", "0.20000.0"),  # the year is Julian, and stays so when its months lead beyond the cutover
+    ("d.M.yyyy", "-391.-2147483648.1593"),  # months that do not fit into an int once they count from 0
+    ("d.M.yyyy", "1.9223372036854775807.2147483647"),  # nor do years
+    ("yyyy G", "2147483648 BC"),
+    ("YYYY", "-1364"),  # years of weeks before our era,
+    ("yyyy YYYY", "-2 1590"),  # or made such by another field
+    ("yyyy YYYY G", "5 -2232 AD"),
+    ("YYYY w u", "-2203 -32 -356"),
+    ("YYYY w u", "1593 2147483647 -4"),
+    ("YYYY w u", "-1413 -540959934 -37"),
+    ("YYYY w u", "2147483647 -15 25898"),
+    ("yyyy w u", "1579 11804924187 -241938"),  # weeks of a year are longs,
+    ("yyyy M W", "1577 3 -2078999809"),  # weeks of a month ints
+    ("yyyy M F", "-247785 2147483647 -250116"),
+    ("yyyy M F", "1582 10 -1"),  # October of 1582 has all its days where weeks are counted from its end
+    ("yyyyMMddHHmmss", "67459003071929E7459003071929"),  # exponents are ints,
+    ("d.M.yyyy", "1.1.5E99999999999999999999"),  # and none if they are more than longs
+    ("d.M.yyyy", "1.1.5E-99999999999999999999"),
+    ("d.M.yyyy", "1.1.1234567890123456789E-16"),
+    ("d.M.yyyy", "9.3.0E0156"), ("yy-MM-dd", "21-58-0E21-58-08"), ("HHmm", "690E6903"),  # nothing, however often
+    ("yyyy-MM-dd", "2024-02-\u0660\u0663E\u0661"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("pattern", _PATTERNS)
@@ -74,7 +99,7 @@ def test_patterns_that_java_refuses_are_refused(java_oracle: JavaOracle, pattern
         DateFormat(pattern)
 
 
-@pytest.mark.parametrize(("pattern", "text"), _TEXTS)
+@pytest.mark.parametrize(("pattern", "text"), [*_TEXTS, *_FOUND])
 def test_texts_are_read_as_by_java(java_oracle: JavaOracle, pattern: str, text: str) -> None:
     assert _parsed(pattern, text) == java_oracle.parse_date(pattern, text)
 
@@ -93,6 +118,38 @@ _COMMON = ["yyyy-MM-dd HH:mm:ss.SSS", "yyyyMMddHHmmss", "yyyy-MM-dd'T'HH:mm:ssX"
 @given(st.sampled_from(_COMMON), st.text("0123456789-: .TZ", max_size=24) | st.datetimes().map(str))
 def test_any_text_is_read_as_by_java(java_oracle: JavaOracle, pattern: str, text: str) -> None:
     assert _parsed(pattern, text) == java_oracle.parse_date(pattern, text)
+
+
+# Numbers around year 0, around 1582, around nothing, and around all bounds of ints and longs.
+_NUMBERS = (
+    st.integers(-40, 40)
+    | st.integers(1570, 1595)
+    | st.integers(-300_000, 300_000)
+    | st.sampled_from([sign * 2**bits + more for sign in (1, -1) for bits in (31, 32, 63) for more in (-1, 0, 1)])
+    | st.integers(-(2**34), 2**34)
+)
+_NAMES = [("G", "BC"), ("G", "AD"), ("a", "PM"), ("E", "Mon"), ("E", "Sunday"), ("MMM", "Oct"), ("MMMM", "December")]
+_FIELDS = st.tuples(st.sampled_from(["yyyy", "YYYY", *"MdDFwWuHkKhmsS"]), _NUMBERS.map(str)) | st.sampled_from(_NAMES)
+
+
+@_WITH_ORACLE
+@given(st.lists(_FIELDS, min_size=1, max_size=6))
+def test_any_fields_are_read_as_by_java(java_oracle: JavaOracle, fields: list[tuple[str, str]]) -> None:
+    pattern, text = ("_".join(side) for side in zip(*fields, strict=True))
+    assert _parsed(pattern, text) == java_oracle.parse_date(pattern, text)
+
+
+@pytest.mark.parametrize("pattern", ["yy", "YY", "yy-MM-dd", "d.M.yy HH:mm", "YY-w-u"])
+def test_years_of_two_digits_are_of_the_same_century_as_in_java(java_oracle: JavaOracle, pattern: str) -> None:
+    """One of them is of the one century early in the year, and of the other late in it."""
+    for year in range(100):
+        for rest in ("1", "12"):
+            text = re.sub("[a-zA-Z]+", lambda field, year=year, rest=rest: _digits(field[0], year, rest), pattern)
+            assert _parsed(pattern, text) == java_oracle.parse_date(pattern, text), text
+
+
+def _digits(field: str, year: int, rest: str) -> str:
+    return f"{year:02}" if field in ("yy", "YY") else rest
 
 
 @_WITH_ORACLE

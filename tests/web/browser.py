@@ -74,6 +74,23 @@ class Visit:
         self.page.goto(f"{self.root}/ui/{path}")
         self.page.locator("main h1").first.wait_for(timeout=PATIENCE_MS)
 
+    def busy_ms(self, *scripts: str) -> list[float]:
+        """How long the page's own thread works on each script, in milliseconds: other load does not count."""
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+        def used() -> float:
+            metrics = session.send("Performance.getMetrics")["metrics"]
+            return 1000 * next(float(metric["value"]) for metric in metrics if metric["name"] == "ThreadTime")
+
+        found = []
+        for script in scripts:
+            before = used()
+            self.page.evaluate(script)
+            found.append(used() - before)
+        session.detach()
+        return found
+
     def shoot(self, name: str) -> None:
         """Keep a picture of the whole page, for people to look at."""
         OUTPUT.mkdir(parents=True, exist_ok=True)

@@ -13,11 +13,9 @@ from heliograph.cli import output
 from heliograph.cli.run import mirror_until_signalled, supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from heliograph.config.mirror_config import MirrorConfig
     from heliograph.migration.mirror_maker_1 import Call
 
-_COMMAND: Final = "kafka-mirror-maker"
 _IN_PLACE_OF_HANDLER: Final = (
     "--message.handler names a Java class, which cannot run here: say it with transforms, predicates or a Python class "
     "in an mm2.properties file (docs/transforms.md) and use `heliograph run`"
@@ -76,14 +74,21 @@ def kafka_mirror_maker(
     if refusals or include is None:
         raise typer.BadParameter("\n".join(refusals))
     configure_logs(json_log)
-    call = Call(properties.read(consumer_config), properties.read(producer_config), include, streams, commit_interval)
-    config = load_properties(with_variables(as_flow(call), os.environ), os.environ)
+
+    chosen = include
+
+    def call() -> Call:
+        consumer, producer = properties.read(consumer_config), properties.read(producer_config)
+        return Call(consumer, producer, chosen, streams, commit_interval)
+
+    def read() -> MirrorConfig:
+        return load_properties(with_variables(as_flow(call()), os.environ), os.environ)
+
     if once:
-        mirror_until_signalled(config, rest)
-        return
-    _explain(call)
-    options = [*(["--json-log"] if json_log else []), *(["--rest"] if rest else [])]
-    supervise(config, [*_arguments(call), "--once", *options])
+        mirror_until_signalled(read(), rest)
+    else:
+        _explain(call())
+        supervise(read, rest)
 
 
 def _explain(call: Call) -> None:
@@ -91,10 +96,3 @@ def _explain(call: Call) -> None:
 
     for line in differences(call):
         output.message_console().print(line, markup=False)
-
-
-def _arguments(call: Call) -> Iterator[str]:
-    """The same call again."""
-    yield from (_COMMAND, "--consumer.config", call.consumer.file, "--producer.config", call.producer.file)
-    yield from ("--whitelist", call.include, "--num.streams", str(call.streams))
-    yield from ("--offset.commit.interval.ms", str(call.commit_interval_ms))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +12,7 @@ from heliograph.cli import output
 from heliograph.cli.config import ClustersOption, FileArgument, MoreClusters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from heliograph.config.mirror_config import MirrorConfig
     from heliograph.control.rest.server import RestServer
@@ -53,23 +54,27 @@ def run(
     if master:
         os.environ[variable_for("spark.master")] = master  # for the process that is started below too
     targets = [*clusters, *(more or ())] if clusters else None
-    config = load(file, clusters=targets)
+    read = partial(load, file, clusters=targets)
     if is_submitted():
+        config = read()
         _show_warnings(config)
-    if once or is_submitted():
         mirror_until_signalled(config, rest)
-        return
-    options = [*(["--json-log"] if json_log else []), *(["--rest"] if rest else [])]
-    chosen = ["--clusters", *targets] if targets else []
-    supervise(config, ["run", str(file), "--once", *options, *chosen])
+    elif once:
+        mirror_until_signalled(read(), rest)
+    else:
+        supervise(read, rest)
 
 
-def supervise(config: MirrorConfig, arguments: Sequence[str]) -> NoReturn:
-    """Keep a process of this program alive that mirrors, and end as it ends."""
-    from heliograph.control.supervisor import Supervisor, supervised_command
+def supervise(read: Callable[[], MirrorConfig], rest: bool) -> None:
+    """Keep a process alive that mirrors what the configuration says when it starts, and end as it ends."""
+    from heliograph.control import lifecycle  # noqa: F401 - loaded before the fork, once for all
+    from heliograph.control.supervisor import Supervisor
 
-    _show_warnings(config)
-    raise typer.Exit(Supervisor(supervised_command(arguments)).run())
+    _show_warnings(read())
+    code = Supervisor().run()
+    if code is not None:
+        raise typer.Exit(code)
+    mirror_until_signalled(read(), rest)
 
 
 def mirror_until_signalled(config: MirrorConfig, rest: bool) -> None:

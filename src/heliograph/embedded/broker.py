@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import javaproperties
 
 from heliograph.embedded.child import ChildProcess
+from heliograph.embedded.formatting import format_folder, is_formatted
 from heliograph.embedded.jvm import Jvm
 from heliograph.java import QUICK_START
 
@@ -121,9 +121,9 @@ class Broker:
         folder.mkdir(parents=True, exist_ok=True)
         server = folder / "server.properties"
         server.write_text(javaproperties.dumps(self.spec.properties(), timestamp=False))
+        if not is_formatted(folder / "data"):
+            format_folder(self._jvm, folder / "data", self.spec.cluster_id, self.spec.node_id, self.spec.features)
         command = self._jvm.command(folder, "kafka.Kafka", str(server), heap=self.spec.heap, tuning=self.spec.tuning)
-        if not (folder / "data" / "meta.properties").exists():
-            command = self._format_then(command, server)
         self._process = ChildProcess(self.name, command, self.log)
 
     def begin_stop(self) -> None:
@@ -135,10 +135,3 @@ class Broker:
         """End the node, if it was ever started: kindly first, by force after the timeout."""
         if self._process is not None:
             self._process.stop(timeout)
-
-    def _format_then(self, serve: list[str], server: Path) -> list[str]:
-        arguments = ["format", "--cluster-id", self.spec.cluster_id, "--config", str(server)]
-        for feature, level in self.spec.features.items():
-            arguments += ["--feature", f"{feature}={level}"]
-        format_storage = self._jvm.command(self.spec.folder, "kafka.tools.StorageTool", *arguments, heap="128m")
-        return ["/bin/sh", "-c", f"{shlex.join(format_storage)} && exec {shlex.join(serve)}"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
+import os
 import shutil
 import tempfile
 import time
-import uuid
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from heliograph.embedded.broker import Broker, BrokerSpec, Listener
+from heliograph.embedded.formatting import new_id
 from heliograph.embedded.jvm import Jvm
 from heliograph.embedded.ports import free_ports
 from heliograph.java import QUICK_START
@@ -22,6 +23,8 @@ from heliograph.kafka.probe import count_brokers
 
 _CONTROLLER_NODE = 100
 _STOP_TIMEOUT = 15
+KEEP_LOGS = "HELIOGRAPH_KEEP_LOGS"  # names a folder for the logs of clusters whose own folder is deleted
+_running: weakref.WeakSet[EmbeddedCluster] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class EmbeddedCluster:
         self.nodes = [Broker(f"{spec.alias}-{node.node_id}", node, jvm) for node in self._plan_nodes()]
         self.brokers = [node for node in self.nodes if "broker" in node.spec.roles]
 
+    @classmethod
+    def running(cls) -> list[EmbeddedCluster]:
+        """The clusters that this process has started and not stopped."""
+        return list(_running)
+
     @property
     def alias(self) -> str:
         """The cluster's name."""
@@ -77,6 +85,7 @@ class EmbeddedCluster:
 
     def begin_start(self) -> None:
         """Start all processes without waiting for them."""
+        _running.add(self)
         for node in self.nodes:
             node.start()
 
@@ -105,8 +114,19 @@ class EmbeddedCluster:
         deadline = time.monotonic() + _STOP_TIMEOUT
         for node in [*self.brokers, *self.nodes]:
             node.stop(max(deadline - time.monotonic(), 1))
+        _running.discard(self)
         if self._is_temporary:
+            self._keep_logs()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _keep_logs(self) -> None:
+        """For whoever wants to know later what a cluster did that is gone."""
+        if place := os.environ.get(KEEP_LOGS):
+            for node in self.nodes:
+                if node.log.exists():
+                    kept = Path(place, self.folder.name, f"{node.name}.log")
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.move(node.log, kept)
 
     def __enter__(self) -> EmbeddedCluster:
         self.start()
@@ -164,16 +184,8 @@ class EmbeddedCluster:
         remembered = self.folder / "cluster-id"
         if not remembered.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            remembered.write_text(new_cluster_id())
+            remembered.write_text(new_id())
         return remembered.read_text()
-
-
-def new_cluster_id() -> str:
-    """A fresh id in Kafka's form; never with a leading "-", which Kafka's tools would take for an option."""
-    while True:
-        drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        if not drawn.startswith("-"):
-            return drawn
 
 
 @contextmanager

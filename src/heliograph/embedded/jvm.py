@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.embedded.jars import fetch_jars
-from heliograph.java import QUICK_START, ensure_java
+from heliograph.java import QUICK_START, ensure_java, version_of
 
 # Every client prints all its settings when it starts; the properties files beside the log hold the same.
 _LOGGING = """status=error
@@ -35,6 +35,11 @@ class Jvm:
         """Find or install Java, and fetch the jars that are missing."""
         return cls(ensure_java(), fetch_jars())
 
+    @property
+    def archive(self) -> Path:
+        """Where the archive of a broker's classes is, if somebody has made it; see `broker_archive`."""
+        return self.jars.parent / f"broker-java-{version_of(self.java)}.jsa"
+
     def command(
         self,
         folder: Path,
@@ -48,8 +53,9 @@ class Jvm:
         folder.mkdir(parents=True, exist_ok=True)
         logging = folder / "log4j2.properties"
         logging.write_text(_LOGGING)
+        archive = [f"-XX:SharedArchiveFile={self.archive}"] if tuning == QUICK_START and self.archive.exists() else []
         return [
-            str(self.java), f"-Xmx{heap}", f"-Xms{heap}", *tuning, "-Djava.awt.headless=true",
+            str(self.java), f"-Xmx{heap}", f"-Xms{heap}", *tuning, *archive, "-Djava.awt.headless=true",
             f"-Dlog4j2.configurationFile={logging}", *options,
             "-cp", f"{self.jars}/*", main_class, *arguments,
         ]  # fmt: skip

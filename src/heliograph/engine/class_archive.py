@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,10 @@ def archive_option() -> str:
         return ""
     archive = _path()
     if not archive.exists():
-        _make(archive)
+        with open(archive.with_suffix(".lock"), "w") as lock:  # who starts beside us waits, and then uses ours
+            flock(lock, LOCK_EX)
+            if not archive.exists():
+                _make(archive)
     return f"-XX:SharedArchiveFile={archive}" if archive.exists() else ""
 
 
@@ -52,7 +56,6 @@ def _path() -> Path:
 
 def _make(archive: Path) -> None:
     log.info("first use: preparing Spark for quick starts (about 25 s, once)")
-    archive.parent.mkdir(parents=True, exist_ok=True)
     unfinished = archive.with_suffix(f".{os.getpid()}")
     command = [sys.executable, "-m", "heliograph.engine.class_archive", str(unfinished)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from heliograph.config.flow import FlowConfig
@@ -70,6 +70,19 @@ class GroupOffsets:
                 pairs = [(where, item.offset) for offsets in committed.values() for where, item in offsets.items()]
                 places = self._translator.translate(pairs, source, target)
                 return GroupPlaces(committed, places, self._translator.translate_elsewhere(pairs, target))
+
+    def vanished(self, names: Collection[str]) -> set[str]:
+        """Those of the groups that the source has no longer.
+
+        A list of groups lacks those whose coordinator is just moving; so each one's coordinator must say that it has
+        nothing of it.
+        """
+        if not names:
+            return set()
+        with Groups(self._source) as groups:
+            listed = groups.list()
+            committed = groups.committed([name for name in names if name not in listed])
+        return {name for name, offsets in committed.items() if not offsets}
 
     def is_mirrored(self, where: TopicPartition) -> bool:
         """Whether a partition of the source has a place on the target, in either direction."""

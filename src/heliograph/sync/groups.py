@@ -2,7 +2,8 @@
 
 A group of the target is only ever moved forward, and never while it has members: then its own commits count. Groups
 that vanish from the source stay on the target unless asked otherwise: a source that has lost its groups is what the
-target is there for.
+target is there for. Even then only those go that hold what was put there and nothing else: a group with commits of its
+own lives on the target.
 """
 
 from __future__ import annotations
@@ -83,6 +84,11 @@ def plan_commits(
     return GroupPlan(commits, +skipped, busy)
 
 
+def is_as_put(put: Offsets, there: Offsets) -> bool:
+    """Whether a group of the target holds offsets, and none but those that were put there."""
+    return bool(there) and all(where in put and put[where].offset == item.offset for where, item in there.items())
+
+
 class GroupSync:
     """The group sync of one flow; `run` is one round."""
 
@@ -90,7 +96,8 @@ class GroupSync:
         self._offsets = offsets
         self._target = access_for(offsets.flow.target, "admin")
         self._follows_deletions = offsets.flow.get("sync.group.deletions.enabled") is True
-        self._seen: set[str] = set()
+        # For each group the furthest offsets that were wanted on the target, so that is what it has if it is only ours.
+        self._put: dict[str, dict[TopicPartition, Committed]] = {}
 
     def run(self) -> GroupSyncResult:
         """Read the groups of the source, and let those of the target follow."""
@@ -99,16 +106,30 @@ class GroupSync:
         with Groups(self._target) as groups:
             plan = plan_commits(wanted, groups.list(), groups.committed(list(wanted)))
             results = groups.commit(plan.commits)
-            deleted = self._follow_deletions(groups, set(found.committed))
+            deletions = self._follow_deletions(groups, wanted)
         skipped = Counter(plan.skipped) + self._without_place(found)
-        return _result(found, plan, results, skipped, deleted)
+        return _result(found, plan, results, skipped, deletions)
 
-    def _follow_deletions(self, groups: Groups, current: set[str]) -> tuple[str, ...]:
+    def _follow_deletions(self, groups: Groups, wanted: Mapping[str, Offsets]) -> dict[str, ChangeResult]:
         """Delete what the source has no longer; not where it has nothing any more: it may have lost its groups."""
-        gone = self._seen - current if self._follows_deletions and current else set()
-        results = groups.delete(gone)
-        self._seen = current | {name for name, item in results.items() if item.change is Change.HAS_MEMBERS}
-        return tuple(sorted(name for name, item in results.items() if item.change is Change.DONE))
+        if not self._follows_deletions:
+            return {}
+        gone = self._offsets.vanished(self._put.keys() - wanted.keys()) if wanted else set()
+        there = groups.committed(gone)
+        results = groups.delete([name for name in gone if is_as_put(self._put[name], there[name])])
+        # Who has members may be without some later; who may not be deleted now may be later.
+        waiting = {name for name, item in results.items() if item.change not in (Change.DONE, Change.NOT_THERE)}
+        for name in gone - waiting:
+            del self._put[name]
+        self._remember(wanted)
+        return results
+
+    def _remember(self, wanted: Mapping[str, Offsets]) -> None:
+        for name, offsets in wanted.items():
+            put = self._put.setdefault(name, {})
+            for where, item in offsets.items():
+                if where not in put or put[where].offset < item.offset:
+                    put[where] = item
 
     def _without_place(self, found: GroupPlaces) -> Counter[SkipReason]:
         return Counter(
@@ -132,7 +153,7 @@ def _result(
     plan: GroupPlan,
     results: Mapping[str, Mapping[TopicPartition, ChangeResult]],
     skipped: Counter[SkipReason],
-    deleted: tuple[str, ...],
+    deletions: Mapping[str, ChangeResult],
 ) -> GroupSyncResult:
     failures = {
         (name, where): result
@@ -154,8 +175,9 @@ def _result(
         _inexact(found, written),
         dict(skipped),
         tuple(sorted({*plan.busy, *late})),
-        {f"{name} {where}": item.reason for (name, where), item in failures.items() if name not in late},
-        deleted,
+        {f"{name} {where}": item.reason for (name, where), item in failures.items() if name not in late}
+        | {name: item.reason for name, item in deletions.items() if item.change in (Change.DENIED, Change.REFUSED)},
+        tuple(sorted(name for name, item in deletions.items() if item.change is Change.DONE)),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from heliograph.config.flow import FlowConfig
+from heliograph.errors import BrokerRefused
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import (
     LEGAL_NAME,
@@ -209,11 +210,13 @@ def internal_topics(flow: FlowConfig) -> list[NewTopic]:
 
 
 def keep_ledger_as_long_as_asked(flow: FlowConfig, target: Admin) -> None:
-    """Give a ledger that exists the retention that the file asks for now."""
+    """Give a ledger that exists the retention that the file asks for now; BrokerRefused if it keeps another one."""
     topic, wanted = ledger_topic(flow), str(flow.number("ledger.retention.ms"))
     current = target.topic_settings([topic])[topic]["retention.ms"]
     if current.value != wanted:
-        target.alter_topic_settings({topic: {"retention.ms": wanted}})
+        outcome = target.alter_topic_settings({topic: {"retention.ms": wanted}})[topic]
+        if outcome.status is Status.REFUSED:
+            raise BrokerRefused(f"{target.access.alias} {topic}", outcome.code, outcome.reason)
 
 
 def offsets_topic(flow: FlowConfig) -> str:

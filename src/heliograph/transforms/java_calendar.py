@@ -118,17 +118,28 @@ class _Fields:
     def moment(self) -> int:
         if self.stamp(Part.WEEK_YEAR) > self.stamp(Part.YEAR):
             self._use_week_year()
+        return self._moment()
+
+    def _moment(self) -> int:
         days, rest = divmod(self._time_of_day(), DAY_MS)
         return wrap((days + self._day(days)) * DAY_MS + rest - self.get(Part.ZONE_OFFSET), 64)
+
+    def _era(self) -> int:
+        local = wrap(self._moment() + self.get(Part.ZONE_OFFSET), 64)
+        return day_of(local // DAY_MS).era
 
     def _use_week_year(self) -> None:
         week, day = self.get(Part.WEEK_OF_YEAR, 1), self.get(Part.DAY_OF_WEEK, _SUNDAY)
         if not 1 <= day <= 7:
             extra, day = divmod(day - 1, 7)
             week, day = week + extra, _day_of_iso_week(day + 1)
-        first = _fixed_day(self.get(Part.WEEK_YEAR), _FIRST_WEEK)
-        found = day_of(first + day - _SUNDAY + 7 * (week - 1))
+        # The other fields decide whether that year is of this era or before it.
+        start = [(Part.ERA, self._era()), (Part.YEAR, self.get(Part.WEEK_YEAR)), *_FIRST_WEEK]
+        days, rest = divmod(moment_of(start), DAY_MS)
+        days += wrap(day - _SUNDAY + 7 * (week - 1), 32)
+        found = day_of(wrap(days * DAY_MS + rest, 64) // DAY_MS)
         for part, value in (
+            (Part.ERA, found.era),
             (Part.YEAR, found.year),
             (Part.MONTH, found.month),
             (Part.DAY_OF_MONTH, found.day_of_month),
@@ -151,17 +162,15 @@ class _Fields:
         """The day that the fields mean, in the calendar that was in use then."""
         year = self.get(Part.YEAR, _EPOCH_YEAR)
         if self.get(Part.ERA, 1) == 0:
-            year = 1 - year
+            year = wrap(1 - year, 32)
         chosen = self._chosen_parts()
-        gregorian, julian = self._fixed(year, chosen, is_julian=False), self._fixed(year, chosen, is_julian=True)
-        is_after = gregorian + extra_days >= _CUTOVER_DAY
-        if year > _CUTOVER_YEAR:
-            return gregorian if is_after else julian
+        julian = self._fixed(year, chosen, is_julian=True)
         if year < _CUTOVER_YEAR:
-            return julian if julian + extra_days < _CUTOVER_DAY or not is_after else gregorian
-        if Part.DAY_OF_YEAR in chosen or Part.WEEK_OF_YEAR in chosen:
+            return julian  # also where its months and days lead beyond the cutover
+        if year == _CUTOVER_YEAR and chosen & {Part.DAY_OF_YEAR, Part.WEEK_OF_YEAR}:
             return julian
-        return gregorian if is_after else julian
+        gregorian = self._fixed(year, chosen, is_julian=False)
+        return gregorian if gregorian + extra_days >= _CUTOVER_DAY else julian
 
     def _fixed(self, year: int, chosen: frozenset[Part], is_julian: bool) -> int:
         return _fixed_day(year, {part: self.values.get(part) for part in chosen}, is_julian)
@@ -198,23 +207,23 @@ class _Fields:
         return Part.WEEK_OF_MONTH if is_week else Part.DAY_OF_WEEK_IN_MONTH
 
 
-_FIRST_WEEK: dict[Part, int | None] = {Part.WEEK_OF_YEAR: 1, Part.DAY_OF_WEEK: _SUNDAY}
+_FIRST_WEEK = ((Part.WEEK_OF_YEAR, 1), (Part.DAY_OF_WEEK, _SUNDAY))
 
 
-def _fixed_day(year: int, chosen: dict[Part, int | None], is_julian: bool | None = None) -> int:
-    """The day that the chosen fields mean in a year of one of the two calendars."""
-    if is_julian is None:
-        is_julian = year < _CUTOVER_YEAR
+def _fixed_day(year: int, chosen: dict[Part, int | None], is_julian: bool) -> int:
+    """The day that the chosen fields mean in a year of one of the two calendars; in numbers of 32 bits, as there."""
     first_of = _julian_days if is_julian else _gregorian_days
     if Part.MONTH in chosen:
-        return _day_in_month(first_of(year, chosen[Part.MONTH] or 0), chosen)
+        more, month = divmod(chosen[Part.MONTH] or 0, 12)
+        year = wrap(year + more, 32)
+        return _day_in_month(first_of(year, month), _days_in_month(year, month), chosen)
     first = first_of(year, 0)
     if Part.DAY_OF_YEAR in chosen:
         return first + (chosen[Part.DAY_OF_YEAR] or 0) - 1
     return _day_in_week(first, chosen, Part.WEEK_OF_YEAR)
 
 
-def _day_in_month(first: int, chosen: dict[Part, int | None]) -> int:
+def _day_in_month(first: int, length: int, chosen: dict[Part, int | None]) -> int:
     if Part.DAY_OF_MONTH in chosen:
         day = chosen[Part.DAY_OF_MONTH]
         return first if day is None else first + day - 1
@@ -223,9 +232,8 @@ def _day_in_month(first: int, chosen: dict[Part, int | None]) -> int:
     weekday, nth = chosen.get(Part.DAY_OF_WEEK), chosen[Part.DAY_OF_WEEK_IN_MONTH]
     weekday, nth = _SUNDAY if weekday is None else weekday, 1 if nth is None else nth
     if nth >= 0:
-        return _on_or_before(first + 7 * nth - 1, weekday)
-    last = _days_in_month(first) + 7 * (nth + 1)
-    return _on_or_before(first + last - 1, weekday)
+        return _on_or_before(first + wrap(7 * nth, 32) - 1, weekday)
+    return _on_or_before(first + wrap(length + 7 * (nth + 1), 32) - 1, weekday)
 
 
 def _day_in_week(first: int, chosen: dict[Part, int | None], week: Part) -> int:
@@ -233,12 +241,14 @@ def _day_in_week(first: int, chosen: dict[Part, int | None], week: Part) -> int:
     weekday = chosen.get(Part.DAY_OF_WEEK)
     if weekday is not None:
         start = _on_or_before(start + 6, weekday)
-    return start + 7 * ((chosen[week] or 0) - 1)
+    days = 7 * ((chosen[week] or 0) - 1)
+    return start + (wrap(days, 32) if week is Part.WEEK_OF_MONTH else days)
 
 
-def _days_in_month(first: int) -> int:
-    month = day_of(first).month
-    return next(days for days in (28, 29, 30, 31) if day_of(first + days).month != month)
+def _days_in_month(year: int, month: int) -> int:
+    """As if no days had been left out in 1582."""
+    first_of = _gregorian_days if year > _CUTOVER_YEAR else _julian_days
+    return first_of(year, month + 1) - first_of(year, month)
 
 
 def _day_of_iso_week(day: int) -> int:
@@ -246,7 +256,7 @@ def _day_of_iso_week(day: int) -> int:
 
 
 def _on_or_before(day: int, weekday: int) -> int:
-    return day - (day + _EPOCH_FROM_YEAR_1 - (weekday - 1)) % 7
+    return day - (day + _EPOCH_FROM_YEAR_1 - wrap(weekday - 1, 32)) % 7
 
 
 def _first_week(first: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from math import inf
 from typing import NamedTuple
@@ -32,7 +31,7 @@ _ZONES = {
     "EST": -300, "EDT": -240, "CST": -360, "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
     "HST": -600,
 }  # fmt: skip
-_NUMBER = re.compile(r"-?\d+(?:E-?\d+)?")
+_NUMBER = re.compile(r"(?P<sign>-?)(?P<digits>\d+)(?:E(?P<exponent>-?\d+))?")
 _OFFSET = {
     "Z": re.compile(r"(\d\d)(\d\d)", re.ASCII),
     "GMT": re.compile(r"(\d\d?):(\d\d)", re.ASCII),
@@ -103,7 +102,7 @@ class DateFormat:
             raise ValueError("the text has none of the pattern")
         ms = moment_of(reading.parts)
         if reading.is_ambiguous and ms < self._century.ms:
-            ms = moment_of([*reading.parts, (Part.YEAR, reading.year + 100)])
+            ms = moment_of([(part, value + 100 if part in _YEARS else value) for part, value in reading.parts])
         return ms
 
 
@@ -235,6 +234,7 @@ _PARTS = {
     "s": Part.SECOND, "S": Part.MILLISECOND, "D": Part.DAY_OF_YEAR, "F": Part.DAY_OF_WEEK_IN_MONTH,
     "w": Part.WEEK_OF_YEAR, "W": Part.WEEK_OF_MONTH, "K": Part.HOUR,
 }  # fmt: skip
+_YEARS = (Part.YEAR, Part.WEEK_YEAR)
 
 
 class _Reading:
@@ -244,7 +244,6 @@ class _Reading:
         self.at = 0
         self.parts: list[tuple[Part, int]] = []
         self.is_ambiguous = False
-        self.year = 0
         self._text = text
         self._century_year = century_year
 
@@ -271,16 +270,16 @@ class _Reading:
     def _read_number(self, field: _Field, end: int | None) -> None:
         if end is not None and end > len(self._text):
             raise ValueError("the text ends too early")
-        found = _NUMBER.match(self._text, self.at, len(self._text) if end is None else end)
+        found = _number(self._text, self.at, len(self._text) if end is None else end)
         if not found:
             raise ValueError(f"there is no number for {field.letter!r}")
-        start, self.at = self.at, found.end()
-        value = _int_value(found[0])
+        start = self.at
+        value, self.at = found
         letter = field.letter
         if letter in "yY":
             self._set_year(field, value, self._text[start : self.at])
         elif letter in "ML":
-            self.parts.append((Part.MONTH, value - 1))
+            self.parts.append((Part.MONTH, wrap(value - 1, 32)))
         elif letter == "k":
             self.parts.append((Part.HOUR_OF_DAY, 0 if value == 24 else value))
         elif letter == "h":
@@ -296,7 +295,6 @@ class _Reading:
             century, first = divmod(self._century_year, 100)
             self.is_ambiguous = value == first
             value += century * 100 + (100 if value < first else 0)
-        self.year = value
         self.parts.append((_PARTS[field.letter], value))
 
     def _read_name(self, letter: str, start: int) -> None:
@@ -358,15 +356,46 @@ class _Reading:
         self.parts.append((Part.ZONE_OFFSET, minutes * _MINUTE_MS))
 
 
-def _int_value(text: str) -> int:
-    """A number as Java's `Number.intValue` has it: of 64 bits the lowest ones, of more the nearest that fits."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise ValueError("a number is out of bounds") from None
-    if number.adjusted() <= _LONG_DIGITS and wrap(int(number), 64) == int(number):
-        return wrap(int(number), 32)
-    return double_to_integer(inf if number > 0 else -inf, 32)
+def _number(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The number that begins here, as Java's `Number.intValue` has it, and where it ends."""
+    found = _NUMBER.match(text, start, end)
+    if not found:
+        return None
+    digits, is_negative = _ascii_digits(found["digits"]), found["sign"] == "-"
+    exponent = _exponent(found["exponent"])
+    if exponent is None:
+        return _int_value(digits, len(digits), is_negative), found.end("digits")
+    # The place of the point is an int there, and goes round like one.
+    point = wrap(len(digits) + wrap(exponent, 32), 32)
+    return _int_value(digits, point, is_negative), found.end()
+
+
+def _exponent(text: str | None) -> int | None:
+    """None if it is more than a long: then Java does not take it for one."""
+    if text is None:
+        return 0
+    digits = _ascii_digits(text.lstrip("-"))
+    number = int(digits or 0) if len(digits) <= _LONG_DIGITS else 1 << 64
+    number = -number if text.startswith("-") else number
+    return number if wrap(number, 64) == number else None
+
+
+def _ascii_digits(text: str) -> str:
+    """Digits of any script, without zeros before them."""
+    return "".join([str(int(digit)) for digit in text]).lstrip("0")
+
+
+def _int_value(digits: str, point: int, is_negative: bool) -> int:
+    """The digits before the point: of 64 bits the lowest ones, of more the nearest that fits."""
+    if not digits or point <= 0:
+        return 0
+    sign = -1 if is_negative else 1
+    if point > _LONG_DIGITS:
+        return double_to_integer(sign * inf, 32)
+    number = sign * int(digits[:point].ljust(point, "0"))
+    if wrap(number, 64) != number or digits[point:].strip("0"):  # a double
+        return double_to_integer(float(number), 32)
+    return wrap(number, 32)
 
 
 # Most texts are of full width and within bounds: those are read at once

@@ -1,4 +1,4 @@
-"""Mirrors with REST: some that run, some that never start."""
+"""A mirror with REST that never starts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 from heliograph.config.mirror_config import load
 from heliograph.control.running_mirror import RunningMirror
-from heliograph.embedded.cluster import EmbeddedCluster
-from tests.control.rest_connect.station import Station, served
+from tests.control.rest_connect.station import served
 
 _FILE = """
 clusters = a, b
@@ -19,12 +18,6 @@ a.bootstrap.servers = 127.0.0.1:1
 b.bootstrap.servers = 127.0.0.1:2
 a->b.enabled = true
 """
-
-
-@pytest.fixture
-def station(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> Station:
-    """Two topics and a file."""
-    return Station(primary, backup, tmp_path)
 
 
 @pytest.fixture

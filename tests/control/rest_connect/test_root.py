@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 
 from heliograph import __version__
+from heliograph.config.mirror_config import load
 from heliograph.control.running_mirror import RunningMirror
-from tests.control.rest_connect.station import SOURCE, Station
+from heliograph.embedded.cluster import EmbeddedCluster
+from tests.chaos.stage import write_settings
+from tests.control.rest_connect.station import SOURCE, served
 
 _BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
@@ -49,8 +54,12 @@ def test_browsers_are_sent_to_the_page_and_programs_are_not(client: httpx.Client
 
 
 @pytest.mark.kafka
-def test_the_root_names_version_and_target_cluster(station: Station) -> None:
-    with station.served_at_rest() as client:
+def test_the_root_names_version_and_target_cluster(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "mm2.properties"
+    write_settings(file, {"a": primary, "b": backup}, ["a->b"], {})
+    with served(RunningMirror(load(file))) as client:
         answer = client.get("/").json()
     assert answer["version"] == __version__
     assert len(answer["kafka_cluster_id"]) == 22

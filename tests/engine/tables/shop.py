@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from heliograph.config.mirror_config import load
@@ -49,6 +49,7 @@ class Shop:
         self.heartbeats = f"{self.topic}.heartbeats"
         alias = self.topic.replace("-", "")
         self.copy = f"{alias}.{self.topic}"
+        self.copy_of_heartbeats = f"{alias}.{self.heartbeats}"
         self.settings = folder / "mm2.properties"
         self.settings.write_text(
             f"clusters = {alias}, there\n"
@@ -59,6 +60,7 @@ class Shop:
             f"errors.deadletterqueue.topic.replication.factor = 1\ntasks.max = 2\n{more}\n"
         )
         self._flow = load(self.settings).flows[0]
+        self.flow_name = self._flow.name
         self._alias = alias
         self._sent = 0
         self._codecs = [0] * partitions
@@ -80,13 +82,11 @@ class Shop:
 
     def on_source(self, partition: int) -> list[Record]:
         """What the source has."""
-        return [record for number, record in read_topic(self._stations.source, self.topic) if number == partition]
+        return [record for _, record in read_topic(self._stations.source, self.topic, [partition])]
 
     def on_target(self, partition: int, topic: str | None = None) -> list[Record]:
         """What the target has."""
-        return [
-            record for number, record in read_topic(self._stations.target, topic or self.copy) if number == partition
-        ]
+        return [record for _, record in read_topic(self._stations.target, topic or self.copy, [partition])]
 
     def forget(self, topic: str, copy: str) -> None:
         """Delete a topic of the source and its copy."""
@@ -113,24 +113,24 @@ class Shop:
     def await_all(self, seconds: float = 90) -> None:
         """Wait until the positions are at the ends of the source."""
 
+        with raw.network(self._stations.source, self.topic) as (_, network):
+            ends = reading.list_offsets(network, self.topic, dict.fromkeys(range(self.partitions), reading.LATEST))
+
         def is_done() -> bool:
             known = self.positions()
             return all(
-                known.get(TopicPartition(self.topic, number), Position(-1)).offset + 1 >= self._end(number)
-                for number in range(self.partitions)
+                known.get(TopicPartition(self.topic, number), Position(-1)).offset + 1 >= end
+                for number, end in ends.items()
             )
 
         wait_until(is_done, f"all of {self.topic} to be mirrored", seconds, 0.2)
 
-    def _end(self, partition: int) -> int:
-        records = self.on_source(partition)
-        return records[-1].offset + 1 if records else 0
 
-
-def read_topic(servers: str, topic: str) -> Iterator[tuple[int, Record]]:
-    """All committed records of a topic, with their partitions; none if there is no such topic."""
+def read_topic(servers: str, topic: str, partitions: Collection[int] = ()) -> Iterator[tuple[int, Record]]:
+    """All committed records of a topic or some of its partitions, which come along; none if there is no such topic."""
     with raw.network(servers) as (loop, network):
         if network.look_up([topic]):
             return
-        starts = reading.list_offsets(network, topic, dict.fromkeys(network.partitions(topic), EARLIEST))
+        wanted = partitions or network.partitions(topic)
+        starts = reading.list_offsets(network, topic, dict.fromkeys(wanted, EARLIEST))
         yield from reading.read_to_end(loop, network, topic, starts)

@@ -1,0 +1,1 @@
+"""Deliberate defects, and the tests that must catch them."""

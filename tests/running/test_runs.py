@@ -1,0 +1,99 @@
+"""Runs of pytest with this project's own settings: what a failure leaves behind, chance, and the long tier."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.running.long_tier import LongTier
+
+_ROOT = Path(__file__).parents[2]
+_CHANCE = """
+import random
+def test_chance(chance, tell):
+    tell(f"drawn {chance.random()}")
+"""
+_FAILS = """
+def test_it_fails(tmp_path, tmp_path_factory):
+    (tmp_path / "mirror.log").write_text("what the mirror said")
+    tmp_path_factory.mktemp("shared").joinpath("other.log").write_text("what another said")
+    assert False
+"""
+_HYPOTHESIS = """
+from hypothesis import given, strategies as some
+drawn = []
+@given(some.integers())
+def test_numbers(number):
+    drawn.append(number)
+def test_shown(tell):
+    tell(f"drawn {drawn}")
+"""
+_LONG = """
+import pathlib, pytest
+@pytest.mark.long
+def test_it():
+    with open(pathlib.Path(__file__).with_suffix(".runs"), "a") as file:
+        file.write("x")
+    assert "{result}" == "good"
+"""
+
+
+def _pytest(folder: Path, text: str, **environment: str) -> str:
+    file = folder / "test_sample.py"
+    file.write_text(text)
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", str(_ROOT / "pyproject.toml"), str(file)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HELIOGRAPH", "PYTEST"))}
+    ran = subprocess.run(
+        command, cwd=_ROOT, env={**kept, **environment}, capture_output=True, text=True, check=False, timeout=120
+    )
+    return ran.stdout
+
+
+def _drawn(output: str) -> str:
+    [found] = re.findall(r"drawn (.+)", output)
+    return str(found)
+
+
+@pytest.mark.parametrize("text", [_CHANCE, _HYPOTHESIS], ids=["chance", "hypothesis"])
+def test_every_run_has_another_seed_and_one_variable_brings_it_back(tmp_path: Path, text: str) -> None:
+    first, second = _pytest(tmp_path, text), _pytest(tmp_path, text)
+    assert _drawn(first) != _drawn(second)
+    [seed] = re.findall(r"HELIOGRAPH_SEED=(\d+) before the command", first)
+    assert _drawn(_pytest(tmp_path, text, HELIOGRAPH_SEED=seed)) == _drawn(first)
+
+
+def test_a_failure_keeps_its_logs_and_says_where_and_how_to_have_it_again(tmp_path: Path) -> None:
+    output = _pytest(tmp_path, _FAILS)
+    [folder] = [Path(place) for place in re.findall(r"^logs: (.+)$", output, re.MULTILINE)]
+    kept = {file.name: file.read_text() for file in folder.rglob("*.log")}
+    assert kept == {"mirror.log": "what the mirror said", "other.log": "what another said"}
+    assert re.search(r"^again: HELIOGRAPH_SEED=\d+ ./test '.*::test_it_fails'$", output, re.MULTILINE)
+
+
+def test_the_long_tier_goes_on_where_it_was_and_runs_changed_code_again(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, result in {"first": "good", "second": "bad"}.items():
+        (tmp_path / f"test_{name}.py").write_text(_LONG.format(result=result))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = long\n")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("*.runs\n__pycache__\n.heliograph\n.pytest_cache\n")
+    runs = [tmp_path / f"test_{name}.runs" for name in ("first", "second")]
+    tier = LongTier(tmp_path)
+
+    assert not tier.run()
+    assert not tier.run()
+    assert [file.read_text() for file in runs] == ["x", "xx"]
+    (tmp_path / "test_second.py").write_text(_LONG.format(result="good"))
+    subprocess.run(["git", "-C", str(tmp_path), "add", "."], check=True)
+    capfd.readouterr()
+    assert tier.run()
+    assert [file.read_text() for file in runs] == ["xx", "xxx"]
+    assert capfd.readouterr().out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
+    assert tier.run(is_new=True)
+    assert [file.read_text() for file in runs] == ["xxx", "xxxx"]
