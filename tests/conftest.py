@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -36,6 +37,8 @@ _seconds: dict[str, float] = defaultdict(float)
 
 def pytest_configure(config: pytest.Config) -> None:
     """One seed for everything random, Hypothesis included; files of clusters and mirrors in memory."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell: children would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--hypothesis-seed") is None:
         hypothesis.core.global_force_seed = seeds.choose()
     if "HELIOGRAPH_KEEP_LOGS" not in os.environ:

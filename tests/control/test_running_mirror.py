@@ -18,7 +18,7 @@ from heliograph.control.stored_state import StateStore
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import ConfigError
 from heliograph.model import EventKind, TopicPartition
-from tests.chaos.stage import PATIENCE_SECONDS, ends, write_settings
+from tests.chaos.stage import PATIENCE_SECONDS, RECOVERY_SECONDS, ends, write_settings
 from tests.control.told_mirror import TARGET, ToldMirror, Way
 from tests.recovery.handmade_mirror import in_batches, some_records
 from tests.waiting import wait_until
@@ -105,7 +105,7 @@ def test_new_settings_count_at_once(told: Told) -> None:
         way.await_growth()
         assert not ends(way.target, way.copy(way.other))
         told.change_settings()
-        wait_until(lambda: bool(ends(way.target, way.copy(way.other))), "the second topic", PATIENCE_SECONDS)
+        wait_until(lambda: bool(ends(way.target, way.copy(way.other))), "the second topic", RECOVERY_SECONDS)
         told.await_two_lanes()
         assert _heartbeats(told, way).seconds == 1  # the default: what the file says is taken back
         first.stop()

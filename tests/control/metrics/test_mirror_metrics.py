@@ -168,6 +168,8 @@ def test_events_and_set_aside_partitions_are_counted(watched: Watched) -> None:
     page = watched.scrape()
     assert page.value("heliograph_events_total", kind="truncation") == 1
     assert page.value("heliograph_events_total", kind="recreated") == 0
+    assert page.value("heliograph_last_event_timestamp_seconds", kind="truncation") > 0
+    assert page.value("heliograph_last_event_timestamp_seconds", kind="recreated") == 0
     assert page.value("heliograph_set_aside_partitions") == 1
     assert page.value("heliograph_flow_healthy") == 0
 
@@ -177,6 +179,7 @@ def test_events_from_before_are_counted_too(tmp_path: Path) -> None:
     still.mirrored([0, 0], events=[Event(EventKind.RETENTION, TopicPartition("orders", 0), 0, 9, "gone")])
     page = Scrape.of(MirrorMetrics(still.mirror).page().text.decode())
     assert page.value("heliograph_events_total", kind="retention") == 1
+    assert page.value("heliograph_last_event_timestamp_seconds", kind="retention") > 0
 
 
 def test_a_chore_gets_old_while_it_fails_also_when_it_was_begun_anew(watched: Watched) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
-from tests.chaos.stage import PATIENCE_SECONDS, ends
+from tests.chaos.stage import PATIENCE_SECONDS, RECOVERY_SECONDS, ends
 from tests.control.rest_connect.station import CHECKPOINT, HEARTBEAT, SOURCE, Station, put, states
 from tests.waiting import wait_until
 
@@ -81,7 +81,7 @@ def test_settings_take_effect_without_a_restart(station: Station) -> None:
         answer = client.patch(f"{SOURCE}/config", json={"topics": both})
         assert answer.status_code == 200
         assert answer.json()["config"]["topics"] == both
-        wait_until(lambda: bool(ends(way.target, way.copy(way.other))), "the second topic", PATIENCE_SECONDS)
+        wait_until(lambda: bool(ends(way.target, way.copy(way.other))), "the second topic", RECOVERY_SECONDS)
         config = client.get(f"{CHECKPOINT}/config").json()
         put(client, f"{CHECKPOINT}/config", {**config, "tasks.max": 2, "emit.checkpoints.interval.seconds": "7"})
         _await_two_lanes(client)

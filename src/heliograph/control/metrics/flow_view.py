@@ -106,6 +106,7 @@ class FlowView:
     connectors: Sequence[ConnectorView]
     checkpoints: Sequence[CheckpointView]
     events: Mapping[EventKind, int]
+    newest_events: Mapping[EventKind, int]
     partition_count: int
     left_out: int  # partitions and checkpoints without series of their own
     lag_records: int
@@ -172,6 +173,7 @@ class FlowLooker:
             connectors=_connectors(flow, health),
             checkpoints=checkpoints,
             events=self._recorder.events(),
+            newest_events=self._recorder.newest_events(),
             partition_count=len(partitions),
             left_out=max(0, len(partitions) - most) + len(silent),
             lag_records=sum(item.records for item in waiting.values()),

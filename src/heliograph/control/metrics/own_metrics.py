@@ -236,6 +236,12 @@ EVENTS: Final = Group[tuple[FlowView, EventKind]](
             "What happened to partitions beside being copied, as the ledger tells it.",
             lambda row: row[0].events[row[1]],
         ),
+        Metric(
+            "heliograph_last_event_timestamp_seconds",
+            Kind.GAUGE,
+            "When it happened last, as the ledger tells it; 0 if never.",
+            lambda row: row[0].newest_events[row[1]] / 1000,
+        ),
     ),
 )
 

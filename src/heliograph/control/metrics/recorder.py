@@ -43,6 +43,9 @@ class FlowRecorder:
         self._bytes = Histogram(_BYTES)
         self._events = Counter(dict.fromkeys(EventKind, 0))
         self._events.update(event.kind for event in flow.events())
+        self._newest_events = dict.fromkeys(EventKind, 0)
+        for event in flow.events():
+            self._newest_events[event.kind] = max(self._newest_events[event.kind], event.at_ms)
         self._ahead: deque[tuple[float, float]] = deque()  # when, and by how many seconds; the largest first
         self._stands: dict[TopicPartition, _Stand] = {}
         self._successes: dict[str, int] = {}  # of chores, which forget theirs when they are begun anew
@@ -55,6 +58,7 @@ class FlowRecorder:
         """Take in a transaction."""
         with self._lock:
             self._events.update(event.kind for event in entry.events)
+            self._newest_events |= {event.kind: entry.written_at_ms for event in entry.events}
             if not entry.partitions:
                 return
             self._commit_seconds.observe(max(0, entry.committed_at_ms - entry.written_at_ms) / 1000)
@@ -92,6 +96,11 @@ class FlowRecorder:
         """How often each kind of event has happened."""
         with self._lock:
             return dict(self._events)
+
+    def newest_events(self) -> Mapping[EventKind, int]:
+        """When each kind of event has happened last, in milliseconds; 0 if never."""
+        with self._lock:
+            return dict(self._newest_events)
 
     def seconds_ahead(self) -> float | None:
         """How far ahead of this machine's clock the newest record of the last minutes was; None without records."""
