@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import hypothesis.core
 import pytest
 
@@ -39,6 +40,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """One seed for everything random, Hypothesis included; files of clusters and mirrors in memory."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell: children would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Of its own accord Hypothesis tries the same examples each time where CI is set; how long one takes says nothing.
+    hypothesis.settings.register_profile(
+        "heliograph",
+        derandomize=False,
+        database=None,
+        print_blob=True,
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+    hypothesis.settings.load_profile("heliograph")
     if config.getoption("--hypothesis-seed") is None:
         hypothesis.core.global_force_seed = seeds.choose()
     if "HELIOGRAPH_KEEP_LOGS" not in os.environ:

@@ -59,6 +59,7 @@ def make_topics(admin: Admin, *topics: NewTopic) -> None:
 def write(folder: Path, source: str, target: str, text: str) -> str:
     path = folder / "mm2.properties"
     common = "clusters=a,b\na->b.enabled=true\nreplication.factor=1\nemit.heartbeats.enabled=false\n"
+    common += "heartbeats.replication.enabled=false\n"  # other tests have left some on the shared clusters
     common += "sync.topic.acls.enabled=false\n" if "acls" not in text else ""
     factors = "offset.storage.replication.factor=1\nledger.topic.replication.factor=1\n"
     path.write_text(f"{common}{factors}a.bootstrap.servers={source}\nb.bootstrap.servers={target}\n{text}")

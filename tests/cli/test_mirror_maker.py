@@ -8,6 +8,7 @@ import pytest
 
 from heliograph.cli import mirror_maker
 from heliograph.cli.main import connect_mirror_maker, main, mirror_maker_1
+from heliograph.config.mirror_config import MirrorConfig
 
 
 @pytest.fixture
@@ -24,21 +25,23 @@ def run(*arguments: str) -> int:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that would be kept alive, instead of being started."""
-    commands: list[list[str]] = []
-    monkeypatch.setattr(mirror_maker, "supervise", lambda _, arguments: commands.append(list(arguments)))
-    return commands
+def started(monkeypatch: pytest.MonkeyPatch) -> list[MirrorConfig]:
+    """What would be kept running, instead of being started."""
+    configs: list[MirrorConfig] = []
+    monkeypatch.setattr(mirror_maker, "supervise", lambda read, _: configs.append(read()))
+    return configs
 
 
 @pytest.mark.parametrize("include", ["--whitelist", "--include"])
 def test_every_flag_of_mirror_maker_1_is_taken(
-    files: list[str], started: list[list[str]], include: str, capsys: pytest.CaptureFixture[str]
+    files: list[str], started: list[MirrorConfig], include: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flags = ("--num.streams", "4", "--abort.on.send.failure", "false", "--offset.commit.interval.ms", "5000")
     assert run(*files, include, "orders.*,events.*", *flags, "--new.consumer") == 0
-    numbers = ("--num.streams", "4", "--offset.commit.interval.ms", "5000")
-    assert started == [["kafka-mirror-maker", *files, "--whitelist", "orders.*,events.*", *numbers, "--once"]]
+    [config] = started
+    [flow] = config.flows
+    assert flow.setting("topics").text == "orders.*, events.*"
+    assert (flow.get("tasks.max"), flow.get("progress.group.interval.seconds")) == (4, 5)
     told = capsys.readouterr().err
     assert "group old tells where to begin" in told
     assert "Nothing is dropped, whatever --abort.on.send.failure says" in told
@@ -54,7 +57,7 @@ def test_every_flag_of_mirror_maker_1_is_taken(
     ],
 )
 def test_java_classes_are_refused_with_advice(
-    files: list[str], started: list[list[str]], flag: str, advice: str, capsys: pytest.CaptureFixture[str]
+    files: list[str], started: list[MirrorConfig], flag: str, advice: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*files, "--whitelist", "orders", flag, "com.example.Mine") == 2
     assert advice in " ".join(capsys.readouterr().err.replace("│", "").split())
@@ -64,12 +67,14 @@ def test_java_classes_are_refused_with_advice(
 @pytest.mark.parametrize(
     "flags", [[], ["--whitelist", " "], ["--whitelist", "a", "--abort.on.send.failure", "perhaps"]]
 )
-def test_a_call_that_lacks_something_is_refused(files: list[str], started: list[list[str]], flags: list[str]) -> None:
+def test_a_call_that_lacks_something_is_refused(
+    files: list[str], started: list[MirrorConfig], flags: list[str]
+) -> None:
     assert run(*files, *flags) == 2
     assert started == []
 
 
-def test_both_files_are_needed(files: list[str], started: list[list[str]], tmp_path: Path) -> None:
+def test_both_files_are_needed(files: list[str], started: list[MirrorConfig], tmp_path: Path) -> None:
     assert run(*files[:2], "--whitelist", "a") == 2
     assert run(*files[:3], str(tmp_path / "none"), "--whitelist", "a") == 2
     assert started == []
@@ -89,12 +94,16 @@ def test_the_names_of_old_lead_to_the_commands(
 def test_mirror_maker_2_takes_its_own_flags(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "mm2.properties"
     file.write_text(
-        "clusters=a,b,c\na.bootstrap.servers=a:1\nb.bootstrap.servers=b:1\nc.bootstrap.servers=c:1\na->b.enabled=true\n"
+        "clusters=a,b,c\na.bootstrap.servers=a:1\nb.bootstrap.servers=b:1\nc.bootstrap.servers=c:1\n"
+        "a->b.enabled=true\nb->a.enabled=true\n"
     )
     seen: list[list[str]] = []
-    monkeypatch.setattr("heliograph.cli.run.supervise", lambda _, arguments: seen.append(list(arguments)))
+    monkeypatch.setattr(
+        "heliograph.cli.run.supervise",
+        lambda read, _: seen.append([flow.name for flow in read().flows if flow.enabled]),
+    )
     monkeypatch.setattr("sys.argv", ["connect-mirror-maker", str(file), "--clusters", "b", "c"])
     with pytest.raises(SystemExit) as ended:
         connect_mirror_maker()
     assert ended.value.code == 0
-    assert seen == [["run", str(file), "--once", "--clusters", "b", "c"]]
+    assert seen == [["a->b"]]

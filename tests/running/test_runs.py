@@ -48,6 +48,7 @@ def _pytest(folder: Path, text: str, **environment: str) -> str:
     file.write_text(text)
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", str(_ROOT / "pyproject.toml"), str(file)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HELIOGRAPH", "PYTEST"))}
+    kept["CI"] = "true"
     ran = subprocess.run(
         command, cwd=_ROOT, env={**kept, **environment}, capture_output=True, text=True, check=False, timeout=120
     )

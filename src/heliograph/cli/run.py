@@ -67,11 +67,13 @@ def run(
 
 def supervise(read: Callable[[], MirrorConfig], rest: bool) -> None:
     """Keep a process alive that mirrors what the configuration says when it starts, and end as it ends."""
-    from heliograph.control import lifecycle  # noqa: F401 - loaded before the fork, once for all
     from heliograph.control.supervisor import Supervisor
 
+    supervisor = Supervisor()
+    from heliograph.control import lifecycle  # noqa: F401 - loaded before the fork, once for all
+
     _show_warnings(read())
-    code = Supervisor().run()
+    code = supervisor.run()
     if code is not None:
         raise typer.Exit(code)
     mirror_until_signalled(read(), rest)

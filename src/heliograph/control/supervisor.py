@@ -33,19 +33,20 @@ class Supervisor:
     """Forks a process again and again until one ends in good order or the supervisor is asked to stop."""
 
     def __init__(self) -> None:
+        """From now on, signals that ask for an end are ours."""
         self._child = 0
         self._stopping = threading.Event()
         self._has_started = False
+        for number in _STOP_SIGNALS:
+            signal.signal(number, self._pass_on)
 
     def run(self) -> int | None:
         """In the supervisor: come back when a process has ended for good, with its exit code.
 
         In the process that is to do the work, which goes on from here: None.
         """
-        for number in _STOP_SIGNALS:
-            signal.signal(number, self._pass_on)
         pause = _FIRST_PAUSE
-        while True:
+        while not self._stopping.is_set():
             began = time.monotonic()
             ended = self._run_once()
             if ended is None:
@@ -60,8 +61,8 @@ class Supervisor:
             is_healthy = has_started or time.monotonic() - began > _LONG_ENOUGH
             pause = _FIRST_PAUSE if is_healthy else min(pause * 2, _LONGEST_PAUSE)
             log.error("the mirroring process ended (%s); starting it again in %.1f s", _cause(code), pause)
-            if self._stopping.wait(pause):
-                return 0
+            self._stopping.wait(pause)
+        return 0
 
     def _is_final(self, code: int) -> bool:
         """What could be started before can be started again, once whatever hinders it now has passed."""

@@ -31,7 +31,11 @@ _DEFAULTS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
 }
-_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.python.daemon.module": "heliograph.engine.worker_daemon",  # which executors of a cluster do not have yet
+}
 
 
 def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSession:
@@ -56,7 +60,7 @@ def build_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     master = f"local[{lanes},{_TASK_ATTEMPTS}]"
     with quick_spark_home():
-        return _session({"spark.master": master, **_LOOPBACK, **settings}, sys.executable)
+        return _session({"spark.master": master, **_LOCAL, **settings}, sys.executable)
 
 
 def _remote_session(settings: Mapping[str, str]) -> SparkSession:

@@ -92,8 +92,9 @@ OPTIONS: Final = (
         "sync.group.deletions.enabled",
         Kind.BOOLEAN,
         False,
-        "With `sync.group.offsets.enabled`, delete a group without members on the target when it is deleted on the "
-        "source. Off unless asked for: a source that has lost its groups is what the target is there for.",
+        "With `sync.group.offsets.enabled`, delete a group on the target when it is deleted on the source, if it has "
+        "no members and holds only offsets that the mirror put there. Off unless asked for: a source that has lost its "
+        "groups is what the target is there for.",
         Scope.OWN,
     ),
     Option(
