@@ -16,6 +16,7 @@ import hypothesis
 import hypothesis.core
 import pytest
 
+from heliograph.embedded.cluster import KEEP_LOGS
 from tests.running import Tell, durations, seeds, sharing
 from tests.running.evidence import Evidence
 
@@ -52,10 +53,10 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("heliograph")
     if config.getoption("--hypothesis-seed") is None:
         hypothesis.core.global_force_seed = seeds.choose()
-    if "HELIOGRAPH_KEEP_LOGS" not in os.environ:
+    if KEEP_LOGS not in os.environ:
         config.stash[_scratch] = _new_scratch()
-        os.environ["HELIOGRAPH_KEEP_LOGS"] = str(config.stash[_scratch] / "brokers")
-    config.stash[_evidence] = Evidence(_OUTPUT / "evidence", Path(os.environ["HELIOGRAPH_KEEP_LOGS"]))
+        os.environ[KEEP_LOGS] = str(config.stash[_scratch] / "brokers")
+    config.stash[_evidence] = Evidence(_OUTPUT / "evidence", Path(os.environ[KEEP_LOGS]))
 
 
 def _new_scratch() -> Path:
@@ -94,8 +95,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> sharing
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Logs from before are no evidence."""
-    stash = item.config.stash
-    stash[_evidence].test_begins(item.path)
+    item.config.stash[_evidence].test_begins(item.path)
 
 
 @pytest.hookimpl(wrapper=True)

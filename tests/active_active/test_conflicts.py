@@ -18,6 +18,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.records import Record
 from tests.active_active.conflict_stage import IDENTITY, ConflictSite, ConflictStage, Crossing
 from tests.chaos.forms import LONG
+from tests.chaos.stage import RECOVERY_SECONDS
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
@@ -25,7 +26,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 Clusters = tuple[EmbeddedCluster, EmbeddedCluster]
 SAME_NAMES: Mapping[str, str] = {"replication.policy.class": IDENTITY}
 COUNTERS: Mapping[str, str] = {"conflicts.resolver": "crdt", "conflicts.crdt.fields": "likes: counter"}
-RECOVERY_SECONDS = 30  # until decisions go on after a task has died
 _PATIENCE_SECONDS = 120
 
 

@@ -237,7 +237,6 @@ def test_what_makes_no_sense_is_refused(
     assert complaint in said
 
 
-@pytest.mark.usefixtures("control_c")
 def test_watching_shows_what_comes_until_it_is_ended(scene: Scene) -> None:
     command = [sys.executable, "-m", "heliograph", "conflicts", str(scene.file), "--watch", "-o", "yaml"]
     scene.eu.write(decided(now(), b"first"))

@@ -77,7 +77,6 @@ hooks.hold.timeout.seconds = 600
 """
 
 
-@pytest.mark.usefixtures("control_c")
 def test_control_c_ends_with_a_report_and_nothing_left_behind(
     file: Path, primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
 ) -> None:

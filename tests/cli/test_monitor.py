@@ -144,7 +144,6 @@ def test_a_flow_that_is_not_enabled_cannot_be_watched(capsys: pytest.CaptureFixt
     assert "nothing to watch" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("control_c")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_in_good_order_and_takes_the_metrics_back(
     scene: Scene, tmp_path: Path, number: signal.Signals
@@ -166,7 +165,6 @@ def test_a_signal_ends_it_in_good_order_and_takes_the_metrics_back(
     assert all(item["flows"][0]["up"] for item in rounds)
 
 
-@pytest.mark.usefixtures("control_c")
 def test_on_a_terminal_the_table_is_drawn_in_place(scene: Scene) -> None:
     ours, theirs = pty.openpty()
     seen = b""

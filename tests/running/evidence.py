@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from heliograph.embedded.cluster import EmbeddedCluster
+
 _KINDS = ("*.log", "*.properties")
 _LARGEST = 20 * 1024 * 1024  # of a longer log the end is kept
 
@@ -33,8 +35,6 @@ class Evidence:
 
     def collect(self, test: str, temporary: Path) -> Path:
         """Copy what there is; returns where to."""
-        from heliograph.embedded.cluster import EmbeddedCluster
-
         folder = self._root / re.sub(r"[^\w.-]+", "_", test)[-150:]
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

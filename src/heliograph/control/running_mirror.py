@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 
 from heliograph.config.flow import FlowConfig
@@ -64,8 +62,7 @@ class RunningMirror:
             self._mirror = Mirror([*drivers, *detectors], self.config.spark)
             for flow in self.flows.values():
                 flow.has_ended = partial(self._has_ended, flow)
-            with _ctrl_c_kept():
-                self._mirror.start()
+            self._mirror.start()
         for flow in self.flows.values():
             flow.start_chores()
 
@@ -193,17 +190,6 @@ class RunningMirror:
             if connector in flow.states and state is not flow.states[connector]:
                 log.warning("%s: %s is %s, as it was told to be", flow.name, connector.value, state.value)
                 self._apply_state(flow, connector, state)
-
-
-@contextmanager
-def _ctrl_c_kept() -> Iterator[None]:
-    """Spark takes SIGINT for itself when it starts, and would break lanes off: whoever had it before has it again."""
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)
 
 
 def _told(changes: Changes) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import closing
-from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 from kafka import KafkaConsumer, KafkaProducer
 
+from heliograph.cache import alone_with
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster
 from heliograph.embedded.jvm import Jvm
 from heliograph.java import QUICK_START
@@ -24,8 +24,7 @@ _TOPIC = "rehearsal"
 def prepare_broker_archive() -> None:
     """Make the archive where it is missing; brokers that start afterwards use it."""
     archive = Jvm.prepare().archive
-    with open(archive.with_suffix(".lock"), "w") as lock:
-        flock(lock, LOCK_EX)
+    with alone_with(archive):
         if not archive.exists():
             _make(archive)
 

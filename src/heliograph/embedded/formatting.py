@@ -12,13 +12,12 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from fcntl import LOCK_EX, flock
+from collections.abc import Mapping
 from pathlib import Path
 
 import javaproperties
 
+from heliograph.cache import alone_with
 from heliograph.embedded.jvm import Jvm
 from heliograph.errors import ProcessFailed
 
@@ -61,7 +60,7 @@ def _checkpoint(jvm: Jvm, features: Mapping[str, int]) -> Path:
     levels = "".join(f"-{name}-{level}" for name, level in sorted(features.items()))
     kept = jvm.jars.parent / f"bootstrap{levels}.checkpoint"
     if not kept.exists():
-        with _lock(kept):
+        with alone_with(kept):
             if not kept.exists():
                 _format_by_kafka(jvm, features, kept)
     return kept
@@ -80,11 +79,3 @@ def _format_by_kafka(jvm: Jvm, features: Mapping[str, int], result: Path) -> Non
         if done.returncode != 0:
             raise ProcessFailed(f"Kafka could not format a folder: {(done.stderr or done.stdout).strip()[-500:]}")
         (folder / "data" / _CHECKPOINT).rename(result)
-
-
-@contextmanager
-def _lock(file: Path) -> Iterator[None]:
-    """Two processes that start at once must not write the same file."""
-    with open(file.with_suffix(".lock"), "w") as handle:
-        flock(handle, LOCK_EX)
-        yield

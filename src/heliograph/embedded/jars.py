@@ -6,15 +6,13 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fcntl import LOCK_EX, flock
 from importlib import resources, util
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from heliograph.cache import cache_folder
+from heliograph.cache import alone_with, cache_folder
 from heliograph.errors import DownloadFailed
 from heliograph.java import ensure_java
 
@@ -66,7 +64,7 @@ def fetch_jars(progress: Progress = lambda _done, _total: None) -> Path:
 def fetch_into(folder: Path, jars: Sequence[Jar], progress: Progress = lambda _done, _total: None) -> None:
     """Download those of the jars that the folder does not hold yet; all or none of them arrive there."""
     folder.mkdir(parents=True, exist_ok=True)
-    with _lock(folder):
+    with alone_with(folder):
         missing = [jar for jar in jars if not (folder / jar.file_name).exists()]
         if missing:
             _download(missing, folder, progress)
@@ -76,14 +74,6 @@ def _parse(line: str) -> Jar:
     coordinates, sha256 = line.split()
     organisation, name, version = coordinates.split(":")
     return Jar(organisation, name, version, sha256)
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Two processes that start at once must not write the same files."""
-    with open(folder / ".lock", "w") as handle:
-        flock(handle, LOCK_EX)
-        yield
 
 
 def _download(jars: list[Jar], folder: Path, progress: Progress) -> None:

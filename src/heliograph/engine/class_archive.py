@@ -11,13 +11,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from heliograph.cache import alone_with
 from heliograph.engine.spark_home import spark_home
 from heliograph.engine.submission import is_submitted
 from heliograph.java import QUICK_START, java_version
@@ -37,8 +37,7 @@ def archive_option() -> str:
         return ""
     archive = _path()
     if not archive.exists():
-        with open(archive.with_suffix(".lock"), "w") as lock:  # who starts beside us waits, and then uses ours
-            flock(lock, LOCK_EX)
+        with alone_with(archive):
             if not archive.exists():
                 _make(archive)
     return f"-XX:SharedArchiveFile={archive}" if archive.exists() else ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +49,7 @@ def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSe
         # It would print a traceback when the JVM dies, which the flows notice and tell themselves.
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
     options = f"{JVM_OPTIONS} {archive_option()}".strip()
-    with _stderr_to(log):
+    with _stderr_to(log), _ctrl_c_kept():
         chosen = {"spark.driver.extraJavaOptions": options, **submitted_settings(), **settings}
         if is_local(chosen):
             return build_session(lanes, chosen)
@@ -76,6 +78,17 @@ def _session(settings: Mapping[str, str], python: str) -> SparkSession:
         builder = builder.config(name, value)
     session: SparkSession = builder.getOrCreate()
     return session
+
+
+@contextmanager
+def _ctrl_c_kept() -> Iterator[None]:
+    """Spark takes over SIGINT when it starts, and would cancel lanes: give it back to its former handler."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
