@@ -72,8 +72,6 @@ def test_a_conflict_is_settled_alike_on_both_sides(stages: Stages) -> None:
         assert [candidate.origin for candidate in decision.conflict.candidates] == [east, west]
         assert stage.view_of(alias) == {b"both": b"of the west", b"mine": b"alone", b"far": b"new"}
     assert found[east][0].essence == found[west][0].essence
-    assert site.stop() == 0
-    site.start()  # and again from where it was
     now = int(time.time() * 1000)
     stage.write(west, [Record(0, now, b"mine", b"not alone")])
     stage.write(east, [Record(0, now + 10, b"mine", b"last")])
@@ -179,3 +177,4 @@ def test_tasks_that_die_at_any_step_repeat_and_lose_nothing(stages: Stages, chan
             _await_more_decisions(stage, RECOVERY_SECONDS)
         writers.stop()
         _expect_all_found(stage, writers.conflicting, writers.apart)
+    assert stages.site.stop() == 0

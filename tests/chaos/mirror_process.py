@@ -14,6 +14,9 @@ import psutil
 
 from tests.waiting import wait_until
 
+# An interrupted run leaves no mirror behind: the system kills the supervisor, and the rest of the mirror follows it.
+_ENDED_WITH_THE_TESTS = ("setpriv", "--pdeathsig", "KILL")
+
 
 class MirrorProcess:
     """A running mirror whose parts can be found and killed."""
@@ -36,7 +39,7 @@ class MirrorProcess:
             variables["HELIOGRAPH_FAULTS"] = str(faults)
         with open(log, "ab") as output:
             self._process = subprocess.Popen(
-                [*program, "run", str(settings), *options],
+                [*_ENDED_WITH_THE_TESTS, *program, "run", str(settings), *options],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=variables,

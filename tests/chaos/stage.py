@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.java import QUICK_START
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic
@@ -25,6 +26,7 @@ _SINGLE_BROKERS = {
     "offset.storage.partitions": "2",  # 25 would be created, fenced and read for each flow; some tests do have them
     "ledger.topic.replication.factor": "1",
     "tasks.max": "2",
+    "spark.driver.extraJavaOptions": " ".join(QUICK_START),  # also where SQL or detection would have all compilers
 }
 _MARKERS = 10  # more than lanes that are ended, and fenced, add to a partition without any record
 

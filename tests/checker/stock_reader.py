@@ -1,4 +1,4 @@
-"""The records of one partition as any stock consumer sees them, committed ones only."""
+"""The records of partitions as any stock consumer sees them, committed ones only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from typing import NamedTuple
 import kafka
 from kafka import KafkaConsumer
 
+from heliograph.kafka import reading
+from heliograph.kafka.patience import Patience
 from heliograph.model import TopicPartition
+from tests.zoo import raw
 
 Headers = tuple[tuple[str, bytes | None], ...]
 _PATIENCE_SECONDS = 60
+_MARK_SECONDS = 5
 
 
 class Content(NamedTuple):
@@ -42,6 +46,7 @@ class CommittedReader:
     """One consumer for many partitions, one after the other: to connect takes longer than to read a few records."""
 
     def __init__(self, bootstrap_servers: str | Sequence[str]) -> None:
+        self._servers = bootstrap_servers if isinstance(bootstrap_servers, str) else ",".join(bootstrap_servers)
         self._consumer = KafkaConsumer(
             bootstrap_servers=bootstrap_servers,
             isolation_level="read_committed",
@@ -60,13 +65,34 @@ class CommittedReader:
 
     def read(self, where: TopicPartition) -> Iterator[Seen]:
         """All records of a partition up to the end seen now; what was read before with this reader is left out."""
+        return self._read(where, self._end(where))
+
+    def read_again(self, where: TopicPartition) -> Iterator[Seen]:
+        """All records of a partition from its beginning, as soon as the ends of transactions are marked in it.
+
+        Brokers write the mark of a commit a moment after they have agreed to it. A lane that was dropped may have left
+        a transaction open, so what is not marked after a while is not waited for.
+        """
+        self._next.pop(where, None)
+        with raw.network(self._servers, where.topic) as (_, network):
+            written = reading.list_offsets(network, where.topic, {where.partition: reading.LATEST})[where.partition]
+        patience = Patience(_MARK_SECONDS)
+        while (end := self._end(where)) < written and patience.wait():
+            pass
+        return self._read(where, end)
+
+    def _end(self, where: TopicPartition) -> int:
+        """Up to where there is nothing but ended transactions."""
+        partition = kafka.TopicPartition(*where)
+        return int(self._consumer.end_offsets([partition])[partition])
+
+    def _read(self, where: TopicPartition, end: int) -> Iterator[Seen]:
         partition = kafka.TopicPartition(*where)
         self._consumer.assign([partition])
         if where in self._next:
             self._consumer.seek(partition, self._next[where])
         else:
             self._consumer.seek_to_beginning(partition)
-        end = self._consumer.end_offsets([partition])[partition]
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while (position := self._consumer.position(partition)) < end:
             assert time.monotonic() < deadline, f"{where}: read only to {position} of {end}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
+from heliograph.conflicts.candidate import Candidate
 from heliograph.transforms.message import Header
 from tests.conflicts.samples import Write, as_read_on, record
 
@@ -48,3 +50,13 @@ def test_the_last_header_of_a_name_counts() -> None:
     headers = (Header("h", b"1"), Header("h", b"2"), Header("i", b"3"))
     assert record("us", 7, headers=headers).header("h") == b"2"
     assert record("us", 7, headers=headers).header("x") is None
+
+
+@pytest.mark.parametrize("reader", ["ap", "eu", "us"])
+def test_of_equal_times_all_clusters_find_the_same_order(reader: str) -> None:
+    """What a topic is called differs from cluster to cluster; where a record was written does not."""
+    read = [
+        Candidate(origin, "orders", "orders" if origin == reader else f"{origin}.orders", 0, offset, 7, b"k", b"v")
+        for origin, offset in (("us", 1), ("ap", 9), ("eu", 5))
+    ]
+    assert [item.origin for item in sorted(read, key=lambda item: item.order)] == ["ap", "eu", "us"]

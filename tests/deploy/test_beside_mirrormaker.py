@@ -13,7 +13,7 @@ from tests.deploy.live_run import ORDERS, PARTITIONS, LiveRun
 from tests.oracle.conftest import java  # noqa: F401 - a fixture
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.oracle]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.oracle, pytest.mark.long]
 
 _COUNT = "kafka_connect_mirror_source_connector_record_count"
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.model import TopicPartition
-from tests.engine.copies import Copies
+from tests.checker.stock_reader import CommittedReader
 from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC, MakeMirror, Mirror
 from tests.engine.ward import Ward, WardStock
 from tests.zoo.stations import Stations
@@ -39,14 +38,14 @@ def make_mirror(prepared: Stations) -> MakeMirror:
 
 
 @pytest.fixture(scope="session")
-def copies(prepared: Stations) -> Iterator[Copies]:
+def copies(prepared: Stations) -> Iterator[CommittedReader]:
     """Reads what has arrived on the target."""
-    with closing(Copies(prepared.target)) as made:
+    with CommittedReader(prepared.target) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def ward_stock(prepared: Stations, copies: Copies) -> WardStock:
+def ward_stock(prepared: Stations, copies: CommittedReader) -> WardStock:
     """Wards of which nobody has used any yet."""
     return WardStock(prepared, copies)
 

@@ -237,3 +237,14 @@ def test_a_record_larger_than_the_target_takes_is_named_with_what_to_change() ->
     assert "offset 1" in str(bench.copy.failure)
     assert "max.message.bytes of primary.orders" in str(bench.copy.failure)
     assert bench.numbers() == [[0]]
+
+
+def test_batches_before_the_position_are_neither_copied_again_nor_move_it_back() -> None:
+    bench = Bench(start=7)
+    bench.accept(large(0, 3), handmade.data(3, 4))
+    assert (bench.numbers(), bench.point.offset, bench.copy.has_moved) == ([], 7, False)
+    bench.accept(large(3, 4), large(7, 2))
+    assert (bench.numbers(), bench.point.offset) == ([[7, 8]], 9)
+    bench.append(40)
+    [progress], position = bench.copy.take_progress()
+    assert (progress.runs, position.offset, position.target_offset) == ((Run(7, 40, 2),), 8, 41)

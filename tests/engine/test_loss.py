@@ -15,7 +15,7 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.errors import ClusterError
 from heliograph.kafka import reading
 from heliograph.model import Event, EventKind, Position, TopicPartition
-from tests.engine.copies import Copies
+from tests.checker.stock_reader import CommittedReader
 from tests.engine.lane_bench import QUICK
 from tests.engine.ward import GOES_ON, LaneWalk, Ward, create_topics
 from tests.waiting import wait_until
@@ -348,7 +348,7 @@ def replicated_cluster() -> Iterator[EmbeddedCluster]:
         yield cluster
 
 
-def replicated_ward(cluster: EmbeddedCluster, target: str, copies: Copies) -> Ward:
+def replicated_ward(cluster: EmbeddedCluster, target: str, copies: CommittedReader) -> Ward:
     """A ward of replicated partitions; its lanes have no copy of anything yet."""
     names = (fresh_name("replicated"), fresh_name("replicated"))
     create_topics(target, names)
@@ -391,7 +391,7 @@ class Election:
 
 
 @pytest.fixture(scope="module")
-def election(prepared: Stations, copies: Copies) -> Iterator[Election]:
+def election(prepared: Stations, copies: CommittedReader) -> Iterator[Election]:
     """One election for all tests: a cluster that loses records is dear."""
     with replicated_cluster() as cluster:
         wards = walked, grown = [replicated_ward(cluster, prepared.target, copies) for _ in range(2)]

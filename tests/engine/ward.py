@@ -17,7 +17,7 @@ from heliograph.kafka import ledger, positions, reading
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.records import Record
 from heliograph.model import Event, LanePlan, LedgerEntry, Position, TopicPartition
-from tests.engine.copies import Copies
+from tests.checker.stock_reader import CommittedReader
 from tests.engine.lane_bench import (
     LEDGER_TOPIC,
     OFFSETS_PARTITIONS,
@@ -39,7 +39,7 @@ GOES_ON = replace(QUICK, goes_on_after_loss=True)
 class Ward(Mirror):
     """A mirror of two partitions: the first is the one in trouble, the second is well."""
 
-    copies: Copies | None = None  # reads the target as a stock consumer does
+    copies: CommittedReader | None = None  # reads the target as a stock consumer does
     ledger_from: int = 0  # where the ledger ended before anything of these partitions was in it
 
     @property
@@ -59,7 +59,7 @@ class Ward(Mirror):
     def copied(self, where: TopicPartition) -> list[int]:
         """The numbers of the records on the target of a source partition."""
         assert self.copies is not None
-        return [int(dict(headers)["n"]) for headers in self.copies.headers(self.pairs[where])]
+        return [int(dict(seen.content.headers)["n"]) for seen in self.copies.read_again(self.pairs[where])]
 
     def events(self) -> list[Event]:
         """Everything that the ledger tells of these partitions beside progress."""
@@ -146,7 +146,7 @@ class LaneWalk:
 class WardStock:
     """Wards that are made many at a time: one lane mirrors the first ten records of them all."""
 
-    def __init__(self, stations: Stations, copies: Copies, at_once: int = 12) -> None:
+    def __init__(self, stations: Stations, copies: CommittedReader, at_once: int = 12) -> None:
         self._stations = stations
         self._copies = copies
         self._at_once = at_once

@@ -38,3 +38,10 @@ def test_records_that_the_source_has_deleted_are_no_lag() -> None:
 def test_a_flow_is_as_late_as_its_latest_partition() -> None:
     assert _FLOW.lag_records == 3
     assert _FLOW.lag_seconds == 2.5
+
+
+@pytest.mark.parametrize(("position", "health"), [(7, Health.UP_TO_DATE), (6, Health.COPYING)])
+def test_a_single_record_that_is_missing_is_lag(position: int, health: Health) -> None:
+    partition = replace(_LEVEL, position=position, lag_seconds=0.5)
+    flow = replace(_FLOW, partitions=[partition])
+    assert (flow.health, flow.lag_records) == (health, 7 - position)

@@ -148,22 +148,6 @@ def test_the_end_of_a_connection_that_nobody_waits_for_troubles_nobody(loop: Loo
     assert again.call(MetadataRequest(topics=[]), version=9).brokers
 
 
-def test_who_waits_for_an_answer_is_told_of_the_loss(loop: Loop, alive: int) -> None:
-    servers = network(loop, alive)
-    servers.refresh(())
-    made = servers.connection(1)
-    submit_metadata(made)
-    break_off(made)
-    with pytest.raises(BrokerUnavailable, match="connection lost"):
-        loop.run_until(lambda: False)
-    with pytest.raises(BrokerUnavailable, match="connection lost"):
-        submit_metadata(made)
-
-
-def submit_metadata(made: Connection) -> None:
-    made.submit(MetadataRequest(topics=[]), 9, lambda answer: pytest.fail(f"came all the same: {answer}"))
-
-
 def send_fetch(made: Connection, point: FetchPoint, losses: list[ClusterError] | None, seconds: float) -> None:
     """A question that is answered after half a minute, unless the broker goes away before."""
     session = FetchSession(fetching.HIGHEST_VERSION, FetchLimits(max_wait_ms=30_000))
@@ -186,6 +170,17 @@ def quiet(primary: EmbeddedCluster, loop: Loop, alive: int) -> tuple[Network, Fe
     servers = network(loop, alive)
     servers.refresh([topic])
     return servers, FetchPoint(topic, servers.topic_id(topic), 0, 0)
+
+
+def test_who_waits_for_an_answer_is_told_of_the_loss(loop: Loop, quiet: tuple[Network, FetchPoint]) -> None:
+    servers, point = quiet
+    made = servers.connection(1)
+    send_fetch(made, point, None, 30)
+    break_off(made)
+    with pytest.raises(BrokerUnavailable, match="connection lost"):
+        loop.run_until(lambda: False)
+    with pytest.raises(BrokerUnavailable, match="connection lost"):
+        made.submit(MetadataRequest(topics=[]), 9, lambda answer: pytest.fail(f"came all the same: {answer}"))
 
 
 def test_who_can_live_with_a_loss_hears_of_it_and_others_go_on(loop: Loop, quiet: tuple[Network, FetchPoint]) -> None:

@@ -17,7 +17,7 @@ from tests.waiting import wait_until
 from tests.zoo.raw import Record
 from tests.zoo.topics import create_topic
 
-pytestmark = [pytest.mark.kafka, pytest.mark.oracle]
+pytestmark = [pytest.mark.kafka, pytest.mark.oracle, pytest.mark.long]
 
 _TOPIC = "monitored-orders"
 _FACTORS = ("heartbeats.topic", "offset-syncs.topic", "checkpoints.topic", "offset.storage", "status.storage")

@@ -8,7 +8,6 @@ _COPYING = "tests/engine/test_copying.py"
 _TRANSFORMED = "tests/engine/test_transformed_copy.py"
 _OFFSET_MAP = "tests/sync/test_offset_map.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
-_GAPS = "tests/mutations/test_closed_gaps.py"
 _PAIRING = "tests/recovery/test_pairing.py"
 _LOSS = "tests/engine/test_loss.py::test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows"
 
@@ -45,7 +44,7 @@ _RECORDS = (
         "engine/copying.py",
         "        if header.last_offset < self.point.offset:\n            return\n",
         "",
-        (f"{_GAPS}::test_batches_before_the_position_are_neither_copied_again_nor_move_it_back",),
+        ("tests/engine/test_copying.py::test_batches_before_the_position_are_neither_copied_again_nor_move_it_back",),
     ),
     Defect(
         "swap-small-batches",
@@ -692,7 +691,9 @@ _CHANGES = (
         "engine/dead_letters.py",
         "        return Record(record.offset, record.timestamp, None, None, headers)\n",
         "        return Record(record.offset, record.timestamp, record.key, None, headers)\n",
-        (f"{_GAPS}::test_a_dead_letter_without_content_has_nothing_of_the_record_but_its_place",),
+        (
+            "tests/engine/test_dead_letters.py::test_a_dead_letter_without_content_has_nothing_of_the_record_but_its_place",
+        ),
     ),
     Defect(
         "dead-letters-with-headers-all-the-same",
@@ -700,7 +701,9 @@ _CHANGES = (
         "engine/dead_letters.py",
         "        return Record(record.offset, record.timestamp, None, None, headers)\n",
         "        return Record(record.offset, record.timestamp, None, None, [*record.headers, *headers])\n",
-        (f"{_GAPS}::test_a_dead_letter_without_content_has_nothing_of_the_record_but_its_place",),
+        (
+            "tests/engine/test_dead_letters.py::test_a_dead_letter_without_content_has_nothing_of_the_record_but_its_place",
+        ),
     ),
     Defect(
         "leave-fields-in-arrays-bare",
@@ -756,7 +759,7 @@ _CHANGES = (
         "conflicts/candidate.py",
         "        place = self.origin, self.original_topic, self.partition, self.offset\n",
         "        place = self.topic, self.original_topic, self.partition, self.offset\n",
-        (f"{_GAPS}::test_of_equal_times_all_clusters_find_the_same_order",),
+        ("tests/conflicts/test_candidate.py::test_of_equal_times_all_clusters_find_the_same_order",),
     ),
     Defect(
         "a-tie-that-offsets-settle",
@@ -892,7 +895,7 @@ _ANSWERS = (
         "control/status.py",
         "        if not self.lag_records:\n",
         "        if self.lag_records < 2:\n",
-        (f"{_GAPS}::test_a_single_record_that_is_missing_is_lag",),
+        ("tests/flows/test_status.py::test_a_single_record_that_is_missing_is_lag",),
     ),
     Defect(
         "copying-although-stalled",

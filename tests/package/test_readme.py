@@ -126,7 +126,7 @@ def test_what_is_tested_elsewhere_is_really_there(place: str) -> None:
     assert f"def {name}(" in (ROOT / file).read_text()
 
 
-@pytest.fixture(params=["beside this environment", pytest.param("clean", marks=pytest.mark.long)])
+@pytest.fixture(params=["beside this environment", "clean"])
 def environment(request: pytest.FixtureRequest, tmp_path: Path) -> Environment:
     """The package, once where all that it needs is borrowed, and once where a reader has installed everything."""
     if request.param != "clean":
@@ -152,6 +152,7 @@ def tour(
 
 @pytest.mark.kafka
 @pytest.mark.spark
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_tour_of_the_readme(tour: Tour) -> None:
     with ExitStack() as running:

@@ -103,6 +103,22 @@ def test_a_pause_that_is_too_short_is_no_end(source: Admin, primary: EmbeddedClu
 
 
 @pytest.mark.kafka
+def test_who_rests_when_the_time_is_up_is_named_all_the_same(
+    source: Admin, primary: EmbeddedCluster, where: TopicPartition
+) -> None:
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if len(told) == 1:
+            raw.append(primary.bootstrap_servers, where, [raw.batch_of(numbered(3))])
+
+    with pytest.raises(StillWriting, match=f"within 2 s: still growing: {where.topic}"):
+        ProducerWatch(source, both(where)).quiet_for(5, 2, tell)
+    assert told[-1].startswith("quiet for")
+
+
+@pytest.mark.kafka
 def test_an_open_transaction_is_named_and_awaited(
     source: Admin, primary: EmbeddedCluster, where: TopicPartition
 ) -> None:

@@ -1,7 +1,12 @@
-"""Shares tests out among worker processes: what shares clusters or mirrors stays together; the longest go first."""
+"""Shares tests out among worker processes: what shares clusters or mirrors stays together; the longest go first.
+
+Tests with brokers wait a good deal: for a process to start, for a mirror to catch up. So there is one worker more than
+cores, which runs tests without brokers in the meantime, and none of the others.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -9,22 +14,55 @@ from pathlib import Path
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from tests.running import durations
 
+CORES = min(os.cpu_count() or 1, 4)
 _TESTS = Path(__file__).parents[1]
+_MARKERS = ("kafka", "spark", "oracle", "chaos")  # of tests that need brokers or Spark
 _UNKNOWN = {True: 30.0, False: 1.0}  # of a group that was never measured, with brokers and without
 
 
 class Sharing(LoadScopeScheduling):
-    """Gives a free worker the next group, in the order of collection."""
+    """Gives a free worker the next group, in the order of collection, and the last worker the last light one."""
 
     def __init__(self, config: pytest.Config, log: Producer | None) -> None:
         config.option.loadscopereorder = False
         super().__init__(config, log)
 
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """What is done is forgotten: with thousands of tests, counting it again each time takes long."""
+        super().mark_test_complete(node, item_index, duration)
+        kept = {name: tests for name, tests in self.assigned_work[node].items() if not all(tests.values())}
+        self.assigned_work[node] = kept
+
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        chosen = self._next_for(node)
+        if chosen is None:
+            node.shutdown()
+        else:
+            self.workqueue.move_to_end(chosen, last=False)
+            super()._assign_work_unit(node)
+
+    def _next_for(self, node: WorkerController) -> str | None:
+        if self.fills_gaps(node.gateway.id):
+            return next((name for name in reversed(self.workqueue) if is_light(name)), None)
+        return next(iter(self.workqueue))
+
+    def fills_gaps(self, worker: str) -> bool:
+        """Whether it is the one that runs only tests without brokers."""
+        return self.numnodes > CORES and worker == f"gw{self.numnodes - 1}"
+
+
+@cache
+def is_light(group: str) -> bool:
+    """Whether no test of a group needs brokers or Spark."""
+    file = _TESTS.parent / group
+    return file.is_file() and not any(f"mark.{name}" in file.read_text() for name in _MARKERS)
 
 
 def group_of(nodeid: str) -> str:
@@ -48,7 +86,7 @@ def _expected(items: Iterable[pytest.Item], known: Mapping[str, float]) -> float
     """The sum of the modules in a group; one that was never measured is guessed."""
     modules: dict[str, bool] = {}
     for item in items:
-        has_brokers = any(item.get_closest_marker(name) for name in ("kafka", "spark"))
+        has_brokers = any(item.get_closest_marker(name) for name in _MARKERS)
         name = item.nodeid.partition("::")[0]
         modules[name] = modules.get(name, False) or has_brokers
     return sum(known.get(name, _UNKNOWN[has_brokers]) for name, has_brokers in modules.items())

@@ -5,14 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.embedded.ports import free_ports
 from heliograph.java import ensure_java, version_of
 from tests.chaos.stage import PATIENCE_SECONDS, Stage, await_growth, ends
+from tests.spark_cluster.guarded import ALIASES, contents, expect_no_secret, guarded_options, pages, process_list
 from tests.spark_cluster.standalone import StandaloneCluster, bare_environment
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -23,18 +26,24 @@ LANES = 4
 BACK_SECONDS = 20
 
 
-def test_lanes_survive_executors_and_workers_that_are_killed(
-    cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path, spark: StandaloneCluster
+def test_lanes_survive_executors_and_workers_that_are_killed_and_no_secret_shows(
+    clusters: Mapping[str, EmbeddedCluster], tmp_path: Path, spark: StandaloneCluster
 ) -> None:
-    """What was lost goes on elsewhere, with fewer lanes where fewer fit, and with all of them when a worker joins."""
-    aliases = (fresh_name("far"), fresh_name("mirror"))
+    """What was lost goes on elsewhere, with fewer lanes where fewer fit, and with all of them when a worker joins.
+
+    The clusters ask for passwords, which are neither in Spark's pages and files nor in any log or process list.
+    """
+    events = tmp_path / "events"
+    [page] = free_ports(1)
     options = {
+        **guarded_options(clusters, events),
         "tasks.max": str(LANES),
-        "offset.storage.partitions": "2",
         "spark.master": spark.url,
-        "spark.executor.memory": "512m",
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(page),
     }
-    stage = Stage(cluster_pair, tmp_path, fresh_name("spread"), aliases, options)
+    pair = [clusters[alias] for alias in ALIASES]
+    stage = Stage(pair, tmp_path, fresh_name("spread"), ALIASES, options)
     mirror = stage.start()
     try:
         with stage.load() as load:
@@ -50,10 +59,12 @@ def test_lanes_survive_executors_and_workers_that_are_killed(
             spark.add_worker()
             _await_lanes_on_all(spark)
             stage.await_progress()
+            shown = [*pages(f"http://127.0.0.1:{page}"), *process_list()]
         stage.expect_equal(load.acknowledged)
         assert mirror.stop() == 0, mirror.log_text()
     finally:
         mirror.kill()
+    expect_no_secret([*shown, mirror.log_text(), *contents(events), *contents(spark.folder)])
     assert "starting again" not in mirror.log_text(), "lanes that were not hit had to begin again"
 
 

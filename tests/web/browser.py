@@ -20,7 +20,7 @@ _WIDE, _HIGH = 1280, 900
 @contextmanager
 def running_browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
-    path = program("chromium", "chromium")
+    path = program("chromium-headless-shell", "chromium-headless-shell")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
         try:

@@ -27,6 +27,7 @@ _SMALL_CLUSTER_SETTINGS = {
     "log.segment.bytes": str(256 * 1024 * 1024),
     "log.retention.ms": "-1",
     "controlled.shutdown.enable": "true",
+    "metadata.max.idle.interval.ms": "0",  # a controller at rest would write, and every broker read, twice a second
 }
 _REPLICATED = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 

@@ -33,10 +33,16 @@ _DEFAULTS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
 }
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.python.daemon.module": "heliograph.engine.worker_daemon",  # which executors of a cluster do not have yet
+    # Checkpoints are disposable: no checksums beside them, and no `readlink` started as a process for every file.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 
 
@@ -48,9 +54,9 @@ def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSe
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         # It would print a traceback when the JVM dies, which the flows notice and tell themselves.
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
-    options = f"{JVM_OPTIONS} {archive_option()}".strip()
+    chosen = {_JVM_OPTIONS: JVM_OPTIONS, **submitted_settings(), **settings}
+    chosen[_JVM_OPTIONS] = f"{archive_option()} {chosen[_JVM_OPTIONS]}".strip()  # of two archives the later one counts
     with _stderr_to(log), _ctrl_c_kept():
-        chosen = {"spark.driver.extraJavaOptions": options, **submitted_settings(), **settings}
         if is_local(chosen):
             return build_session(lanes, chosen)
         needed = cluster_settings(chosen, log.parent, loaded_modules())

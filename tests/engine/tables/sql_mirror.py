@@ -21,6 +21,7 @@ from heliograph.control.flow_settings import flow_settings
 from heliograph.engine.mirror import Mirror
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.rules import SqlRules
+from heliograph.java import QUICK_START
 from tests.waiting import wait_until
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ def run(*arguments: str) -> int:
     """Mirror until SIGTERM, or until no flow is left; 0 if all ended in good order."""
     logging.basicConfig(level=logging.INFO)
     drivers = [_driver(file, sql) for file, sql in zip(arguments[::2], arguments[1::2], strict=True)]
-    mirror = Mirror(drivers, {})
+    mirror = Mirror(drivers, {"spark.driver.extraJavaOptions": " ".join(QUICK_START)})
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     mirror.start()

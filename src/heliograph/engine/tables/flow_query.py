@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from heliograph.engine.class_archive import archive_option
 from heliograph.engine.collecting import collect_seldom
 from heliograph.engine.control import ControlAddress, LaneLine
 from heliograph.engine.source import BoundSource, EpochReader, LanePartition
@@ -38,7 +37,7 @@ def query_settings() -> dict[str, str]:
 def computing_settings() -> dict[str, str]:
     """What a Spark session needs that does more than start lanes: all of the JVM's compilers, and memory for rows."""
     return {
-        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {archive_option()}",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
         "spark.executor.extraJavaOptions": "",
         "spark.driver.memory": "1g",
     }

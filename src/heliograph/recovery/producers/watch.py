@@ -68,10 +68,13 @@ class ProducerWatch:
         """
         deadline = time.monotonic() + timeout
         last: _Look | None = None
+        heard: Writing | None = None  # the last time; a producer that writes now and then may rest when time is up
         quiet_since = 0.0
         while True:
             look = self._look()
             writing = self._compare(last, look)
+            if not writing.is_quiet:
+                heard = writing
             if last is None or last.trouble or not writing.is_quiet:
                 quiet_since = look.seen
             writing = replace(writing, quiet_seconds=max(look.asked - quiet_since, 0.0))
@@ -79,7 +82,7 @@ class ProducerWatch:
             if writing.is_quiet and writing.quiet_seconds >= seconds:
                 return look.ends
             if time.monotonic() >= deadline:
-                raise StillWriting(_complaint(writing, seconds, timeout))
+                raise StillWriting(_complaint(heard or writing, seconds, timeout))
             last = look
             time.sleep(min(_LOOK_SECONDS, seconds / _LOOKS_A_WAIT))
 
