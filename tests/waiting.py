@@ -8,7 +8,7 @@ from collections.abc import Callable
 import psutil
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = 30, interval: float = 0.05) -> None:
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = 30, interval: float = 0.1) -> None:
     """Come back as soon as the condition holds; fail, naming what was awaited, when the time is over."""
     deadline = time.monotonic() + seconds
     while not condition():

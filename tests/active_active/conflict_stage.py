@@ -75,18 +75,14 @@ class Crossing:
 
 
 class ConflictSite:
-    """One mirror of several crossings, which is ended and started again."""
+    """The mirror of a crossing, which is ended and started again."""
 
-    def __init__(self, folder: Path, crossings: Sequence[Crossing]) -> None:
+    def __init__(self, folder: Path, crossing: Crossing) -> None:
         self.file = folder / "mm2.properties"
         self.faults = folder / "faults"
         self._lives = 0
         self._mirror: MirrorProcess | None = None
-        clusters = {alias: cluster for item in crossings for alias, cluster in item.clusters.items()}
-        options = dict(_OPTIONS)
-        for item in crossings:
-            options |= item.settings()
-        write_settings(self.file, clusters, [flow for item in crossings for flow in item.flows], options)
+        write_settings(self.file, crossing.clusters, crossing.flows, {**_OPTIONS, **crossing.settings()})
 
     def start(self) -> None:
         """`heliograph run` of the file."""

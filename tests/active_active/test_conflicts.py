@@ -30,16 +30,16 @@ _PATIENCE_SECONDS = 120
 
 
 class Stages:
-    """The mirror of one kind of names, and a topic for each test."""
+    """The mirror of one kind of names, and a topic for each test.
+
+    With the same names values are merged. What the load writes cannot be: there the last writer wins in any case.
+    """
 
     def __init__(self, clusters: Clusters, folder: Path, names: str) -> None:
-        plain = Crossing(clusters, SAME_NAMES if names == "same" else None)
-        merging = Crossing(clusters, {**SAME_NAMES, **COUNTERS})
-        kinds = {"settled": plain, "dying": plain, "long": plain}
-        if names == "same":
-            kinds = {"merged": merging, "short": plain, "long": plain}
-        self.stages = {name: ConflictStage(crossing) for name, crossing in kinds.items()}
-        self.site = ConflictSite(folder, list(dict.fromkeys(kinds.values())))
+        crossing = Crossing(clusters, {**SAME_NAMES, **COUNTERS} if names == "same" else None)
+        tests = ("merged", "short", "long") if names == "same" else ("settled", "dying", "long")
+        self.stages = {name: ConflictStage(crossing) for name in tests}
+        self.site = ConflictSite(folder, crossing)
 
 
 @pytest.fixture(scope="module")

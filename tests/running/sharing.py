@@ -1,7 +1,8 @@
 """Shares tests out among worker processes: what shares clusters or mirrors stays together; the longest go first.
 
 Tests with brokers wait a good deal: for a process to start, for a mirror to catch up. So there is one worker more than
-cores, which runs tests without brokers in the meantime, and none of the others.
+cores, which runs tests without brokers in the meantime, and none of the others. It yields to them: whatever it took
+from a busy core it would only finish early, and leave cores idle later, when the last of the others wait.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
@@ -21,6 +23,7 @@ from tests.running import durations
 CORES = min(os.cpu_count() or 1, 4)
 _TESTS = Path(__file__).parents[1]
 _MARKERS = ("kafka", "spark", "oracle", "chaos")  # of tests that need brokers or Spark
+_YIELDING = 5  # as much as still leaves it a quarter of a busy core, for tests that must end in time
 _UNKNOWN = {True: 30.0, False: 1.0}  # of a group that was never measured, with brokers and without
 
 
@@ -49,13 +52,19 @@ class Sharing(LoadScopeScheduling):
             super()._assign_work_unit(node)
 
     def _next_for(self, node: WorkerController) -> str | None:
-        if self.fills_gaps(node.gateway.id):
+        if _fills_gaps(node.gateway.id, self.numnodes):
             return next((name for name in reversed(self.workqueue) if is_light(name)), None)
         return next(iter(self.workqueue))
 
-    def fills_gaps(self, worker: str) -> bool:
-        """Whether it is the one that runs only tests without brokers."""
-        return self.numnodes > CORES and worker == f"gw{self.numnodes - 1}"
+
+def yield_to_others(workerinput: Mapping[str, Any]) -> None:
+    """Called in each worker: the one that fills gaps leaves the cores to those that have brokers."""
+    if _fills_gaps(workerinput["workerid"], workerinput["workercount"]):
+        os.nice(_YIELDING)
+
+
+def _fills_gaps(worker: str, workers: int) -> bool:
+    return workers > CORES and worker == f"gw{workers - 1}"
 
 
 @cache

@@ -27,6 +27,7 @@ _SMALL_CLUSTER_SETTINGS = {
     "log.segment.bytes": str(256 * 1024 * 1024),
     "log.retention.ms": "-1",
     "controlled.shutdown.enable": "true",
+    "log.cleaner.dedupe.buffer.size": str(4 * 1024 * 1024),  # wiped for each log that is compacted; usually 128 MB
     "metadata.max.idle.interval.ms": "0",  # a controller at rest would write, and every broker read, twice a second
 }
 _REPLICATED = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
