@@ -49,7 +49,7 @@ install_into() { # uv takes a fifth of pip's time; where it is missing, pip fetc
     local directory=$1 lock=$2 uv pip=("$1/bin/python" -m pip --disable-pip-version-check)
     uv=$(command -v uv) || { "${pip[@]}" install --quiet --require-hashes -r "$root/scripts/uv.lock" >&2 && uv=$directory/bin/uv; }
     if [ -n "$uv" ]; then
-        "$uv" pip install --python "$directory/bin/python" --require-hashes -r "$lock" >&2 &&
+        "$uv" pip install --compile-bytecode --python "$directory/bin/python" --require-hashes -r "$lock" >&2 &&
             "$uv" pip install --quiet --python "$directory/bin/python" --no-deps --no-build-isolation -e "$root" >&2
     else
         say "uv cannot be had, so pip installs everything, which takes longer"
@@ -68,7 +68,9 @@ prepare_environment() {
     fi
     host_python=$(find_python) || return
     say "first use: making a Python environment in .venv from $1 (Spark is a large download, this takes a minute or two)"
-    if ! { create_environment "$host_python" "$directory" && install_into "$directory" "$lock"; }; then
+    # Compiled once, here: where PYTHONDONTWRITEBYTECODE is set, each process would compile all that it loads.
+    if ! { create_environment "$host_python" "$directory" && install_into "$directory" "$lock" &&
+        "$python" -m compileall -q "$root/src"; }; then
         say "could not make the environment; the lines above say why. Nothing else was changed; run the command again when it is mended"
         return 3
     fi

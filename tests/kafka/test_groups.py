@@ -41,6 +41,12 @@ def groups(access: Access) -> Iterator[Groups]:
         yield groups
 
 
+def _is_stable(groups: Groups, name: str) -> bool:
+    """It may not be listed yet: at first a member is still looking for its coordinator."""
+    found = groups.list().get(name)
+    return found is not None and found.state == "Stable"
+
+
 @pytest.fixture(params=GroupType)
 def member(access: Access, groups: Groups, request: pytest.FixtureRequest) -> Iterator[str]:
     """The name of a group with one member."""
@@ -50,7 +56,7 @@ def member(access: Access, groups: Groups, request: pytest.FixtureRequest) -> It
         yield name
         return
     with closing(KafkaConsumer(TOPIC, group_id=name, **access.client_settings())) as consumer:
-        wait_until(lambda: not consumer.poll(50) and groups.list()[name].state == "Stable", "a stable group")
+        wait_until(lambda: not consumer.poll(50) and _is_stable(groups, name), "a stable group")
         yield name
 
 

@@ -35,6 +35,8 @@ def main(arguments: Sequence[str]) -> int:
     if "--help" in arguments:
         print(__doc__)
         return 0
+    # A run starts hundreds of Python processes: none must compile again what another one has compiled.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     failed = [name for name, command in _STYLE.items() if not _step(name, command)]
     chosen = [argument for argument in arguments if argument not in ("--quick", "--long", "--again")]
     if "--long" in arguments:

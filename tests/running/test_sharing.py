@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.running import durations, sharing
@@ -116,3 +118,16 @@ def test_the_others_take_those_too_and_every_test_is_run_once() -> None:
 
 def test_without_light_tests_that_worker_ends_at_once() -> None:
     assert _shared_out(_HEAVY, _CORES + 1)[-1] == []
+
+
+@pytest.mark.parametrize(("workers", "yielding"), [(_CORES, []), (_CORES + 1, [_CORES])])
+def test_only_the_additional_worker_yields(monkeypatch: pytest.MonkeyPatch, workers: int, yielding: list[int]) -> None:
+    niceness: list[int] = []
+    monkeypatch.setattr(os, "nice", niceness.append)
+    nicer = []
+    for number in range(workers):
+        sharing.yield_to_others({"workerid": f"gw{number}", "workercount": workers})
+        if niceness:
+            nicer.append(number)
+            niceness.clear()
+    assert nicer == yielding
