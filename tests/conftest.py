@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ _MEMORY_NEEDED = 6 * 1024**3
 _TOLD = "told"
 _evidence = pytest.StashKey[Evidence]()
 _scratch = pytest.StashKey[Path]()
+_shared_clusters = pytest.StashKey[Sequence["EmbeddedCluster"]]()
 _seconds: dict[str, float] = defaultdict(float)
 
 
@@ -101,6 +102,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """The next group of tests finds the shared clusters as the first one did.
+
+    Brokers, and mirrors that look for topics, take longer the more of them there are.
+    """
+    yield
+    if nextitem is not None and sharing.group_of(item.nodeid) != sharing.group_of(nextitem.nodeid):
+        for cluster in item.config.stash.get(_shared_clusters, ()):
+            _delete_topics(cluster)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -160,7 +173,7 @@ def chance(tell: Tell) -> random.Random:
 
 
 @pytest.fixture(scope="session")
-def cluster_pair() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
+def cluster_pair(pytestconfig: pytest.Config) -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     """Two clusters of one broker each. They are shared: a test uses topic names of its own."""
     from heliograph.embedded.broker_archive import prepare_broker_archive
     from heliograph.embedded.cluster import ClusterSpec, running_clusters
@@ -170,7 +183,18 @@ def cluster_pair() -> Iterator[tuple[EmbeddedCluster, EmbeddedCluster]]:
     settings = {"max.incremental.fetch.session.cache.slots": "100000"}
     specs = [ClusterSpec(alias, settings=settings) for alias in ("primary", "backup")]
     with running_clusters(*specs) as (primary, backup):
+        pytestconfig.stash[_shared_clusters] = (primary, backup)
         yield primary, backup
+        del pytestconfig.stash[_shared_clusters]
+
+
+def _delete_topics(cluster: EmbeddedCluster) -> None:
+    """All that tests have made; what Kafka keeps for itself stays."""
+    from heliograph.kafka.access import Access
+    from heliograph.kafka.admin import Admin
+
+    with Admin(Access(cluster.alias, cluster.bootstrap_servers.split(","))) as admin:
+        admin.delete_topics([name for name in admin.topics() if not name.startswith("__")])
 
 
 @pytest.fixture(scope="session")

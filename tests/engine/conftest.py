@@ -15,7 +15,7 @@ from tests.zoo.stations import Stations
 from tests.zoo.topics import create_topic, fresh_name
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def prepared(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> Stations:
     """The clusters with the internal topics of a flow on the target."""
     stations = Stations.of(cluster_pair)
@@ -37,14 +37,14 @@ def make_mirror(prepared: Stations) -> MakeMirror:
     return make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def copies(prepared: Stations) -> Iterator[CommittedReader]:
     """Reads what has arrived on the target."""
     with CommittedReader(prepared.target) as made:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ward_stock(prepared: Stations, copies: CommittedReader) -> WardStock:
     """Wards of which nobody has used any yet."""
     return WardStock(prepared, copies)

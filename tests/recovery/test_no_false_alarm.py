@@ -22,7 +22,7 @@ from tests.recovery.handmade_mirror import TIME, HandmadeMirror, in_batches, som
 from tests.sync.moving import Moving, make_moving, produce
 from tests.waiting import wait_until
 from tests.zoo import raw
-from tests.zoo.compacted import hurry_cleaner
+from tests.zoo.compacted import hurried_cleaner
 from tests.zoo.topics import create_topic, fresh_name
 from tests.zoo.transactions import write_transactions
 
@@ -237,12 +237,12 @@ def test_compaction_on_one_side_only(make: Maker, compacts: str) -> None:
     assert result.partitions[0].by_key
     cluster = moving.source if compacts == "source" else moving.target
     compacted = where if compacts == "source" else TopicPartition(f"{moving.name}.{where.topic}", 0)
-    hurry_cleaner(cluster)
 
     def is_compacted() -> bool:
         raw.append(cluster, compacted, [raw.batch_of([Record(0, int(time.time() * 1000), b"roll", b"")])])
         found = raw.fetch_batches(cluster, compacted)
         return sum(header.record_count for header, _ in found[:6]) < 12
 
-    wait_until(is_compacted, "the cleaner", interval=0.15)
+    with hurried_cleaner(cluster):
+        wait_until(is_compacted, "the cleaner", interval=0.15)
     assert verified(moving).partitions[0].by_key

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -28,6 +29,7 @@ _SETTINGS = {
 _AT_REST = {name: str(24 * 3600 * 1000) for name in ("min.compaction.lag.ms", "max.compaction.lag.ms")}
 _CODECS = 5
 _PATIENCE_SECONDS = 60
+_USUAL_REST_MS = 15_000
 
 
 def has_holes(header: BatchHeader) -> bool:
@@ -37,11 +39,11 @@ def has_holes(header: BatchHeader) -> bool:
 
 def create_compacted(bootstrap_servers: str, name: str) -> TopicPartition:
     """A compacted topic in which batches of every codec have lost records; comes back when they lose no more."""
-    hurry_cleaner(bootstrap_servers)
-    where = TopicPartition(create_topic(bootstrap_servers, name, settings=_SETTINGS), 0)
-    raw.append(bootstrap_servers, where, [batch for codec in range(_CODECS) for batch in _batches(codec)])
-    _await_cleaning(bootstrap_servers, where)
-    _await_rest(bootstrap_servers, where)
+    with hurried_cleaner(bootstrap_servers):
+        where = TopicPartition(create_topic(bootstrap_servers, name, settings=_SETTINGS), 0)
+        raw.append(bootstrap_servers, where, [batch for codec in range(_CODECS) for batch in _batches(codec)])
+        _await_cleaning(bootstrap_servers, where)
+        _await_rest(bootstrap_servers, where)
     return where
 
 
@@ -60,12 +62,21 @@ def _batches(codec: int) -> list[bytearray]:
     ]
 
 
-def hurry_cleaner(bootstrap_servers: str) -> None:
-    """Let the cleaner look for work often; by default it rests 15 s."""
+@contextmanager
+def hurried_cleaner(bootstrap_servers: str) -> Iterator[None]:
+    """Let the cleaner look for work often. Afterwards it rests again: looking takes a sixth of a busy broker's time."""
+    _let_cleaner_rest(bootstrap_servers, 100)
+    try:
+        yield
+    finally:
+        _let_cleaner_rest(bootstrap_servers, _USUAL_REST_MS)
+
+
+def _let_cleaner_rest(bootstrap_servers: str, milliseconds: int) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
         for broker in admin.describe_cluster()["brokers"]:
-            hurry = {"log.cleaner.backoff.ms": "100"}
-            admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, str(broker["broker_id"]), hurry)])
+            settings = {"log.cleaner.backoff.ms": str(milliseconds)}
+            admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, str(broker["broker_id"]), settings)])
 
 
 def _await_cleaning(bootstrap_servers: str, where: TopicPartition) -> None:
