@@ -190,10 +190,9 @@ def cluster_pair(pytestconfig: pytest.Config) -> Iterator[tuple[EmbeddedCluster,
 
 def _delete_topics(cluster: EmbeddedCluster) -> None:
     """All that tests have made; what Kafka keeps for itself stays."""
-    from heliograph.kafka.access import Access
-    from heliograph.kafka.admin import Admin
+    from tests.chaos.stage import admin_of
 
-    with Admin(Access(cluster.alias, cluster.bootstrap_servers.split(","))) as admin:
+    with admin_of(cluster) as admin:
         admin.delete_topics([name for name in admin.topics() if not name.startswith("__")])
 
 

@@ -29,7 +29,7 @@ def test_many_may_make_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(spark_home_module, "cache_folder", lambda: tmp_path / "cache")
     with ThreadPoolExecutor(8) as pool:
         homes = [future.result() for future in [pool.submit(spark_home) for _ in range(8)]]
-    assert list((tmp_path / "cache").iterdir()) == [homes[0]]
+    assert {*homes} == {path for path in (tmp_path / "cache").iterdir() if path.is_dir()}
     assert any((homes[0] / "jars").glob("spark-core*.jar"))
 
 
