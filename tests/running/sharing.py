@@ -1,6 +1,6 @@
 """Shares tests out among worker processes: what shares clusters or mirrors stays together; the longest go first.
 
-Tests with brokers often wait: for a process to start, for a mirror to catch up. So there is one worker more than cores.
+More workers than cores gain nothing: what fills the gaps of the others slows them down by as much.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdist.workermanage import WorkerController
 
 from tests.running import durations
 
-WORKERS = min(os.cpu_count() or 1, 4) + 1
+WORKERS = min(os.cpu_count() or 1, 4)
 _TESTS = Path(__file__).parents[1]
 _MARKERS = ("kafka", "spark", "oracle", "chaos")  # of tests that need brokers or Spark
 _UNKNOWN = {True: 30.0, False: 1.0}  # of a group that was never measured, with brokers and without

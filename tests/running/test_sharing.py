@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.running import durations, sharing
@@ -107,7 +105,3 @@ def test_every_test_is_run_once_and_all_of_a_group_by_one_worker() -> None:
 def test_each_worker_begins_with_one_of_the_first_groups() -> None:
     given = _shared_out([*_HEAVY, *_LIGHT], 3)
     assert [tests[0] for tests in given] == _HEAVY[:6:2]
-
-
-def test_there_is_one_worker_more_than_cores() -> None:
-    assert min(os.cpu_count() or 1, 4) + 1 == sharing.WORKERS
