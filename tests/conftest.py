@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """One seed for everything random, Hypothesis included; files of clusters and mirrors in memory."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell: children would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(config, "workerinput"):
+        sharing.yield_to_others(config.workerinput)
     # Of its own accord Hypothesis tries the same examples each time where CI is set; how long one takes says nothing.
     hypothesis.settings.register_profile(
         "heliograph",

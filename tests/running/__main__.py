@@ -18,7 +18,7 @@ from pathlib import Path
 
 from heliograph.cache import cache_folder
 from tests.running.long_tier import LongTier
-from tests.running.sharing import WORKERS
+from tests.running.sharing import CORES
 
 _ROOT = Path(__file__).parents[2]
 _WITHOUT_BROKERS = "not kafka and not spark and not oracle and not chaos and not long"
@@ -53,7 +53,8 @@ def main(arguments: Sequence[str]) -> int:
 def _pytest(arguments: Sequence[str], is_quick: bool) -> list[str]:
     """All tests are shared among worker processes. Some tests, named by the caller, run in this one."""
     wanted = ["-m", _WITHOUT_BROKERS] if is_quick else [] if "-m" in arguments else ["-m", "not long"]
-    sharing = [] if any(not item.startswith("-") for item in arguments) else ["-n", str(WORKERS)]
+    workers = CORES if is_quick else CORES + 1
+    sharing = [] if any(not item.startswith("-") for item in arguments) else ["-n", str(workers)]
     return ["pytest", "--durations=25", *wanted, *sharing, *arguments]
 
 

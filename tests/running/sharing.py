@@ -1,6 +1,8 @@
 """Shares tests out among worker processes: what shares clusters or mirrors stays together; the longest go first.
 
-More workers than cores gain nothing: what fills the gaps of the others slows them down by as much.
+Tests with brokers wait a good deal: for a process to start, for a mirror to catch up. So there is one worker more than
+cores. It runs tests without brokers in the meantime, then short ones that need brokers and nothing else. It yields to
+the others: whatever it took from a busy core it would only finish early, and leave cores idle later.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
@@ -17,14 +20,15 @@ from xdist.workermanage import WorkerController
 
 from tests.running import durations
 
-WORKERS = min(os.cpu_count() or 1, 4)
+CORES = min(os.cpu_count() or 1, 4)
 _TESTS = Path(__file__).parents[1]
 _MARKERS = ("kafka", "spark", "oracle", "chaos")  # of tests that need brokers or Spark
+_YIELDING = 5  # as much as still leaves it a quarter of a busy core, for tests that must end in time
 _UNKNOWN = {True: 30.0, False: 1.0}  # of a group that was never measured, with brokers and without
 
 
 class Sharing(LoadScopeScheduling):
-    """Gives a free worker the next group, in the order of collection."""
+    """Gives a free worker the next group, in the order of collection, and the last worker the last light one."""
 
     def __init__(self, config: pytest.Config, log: Producer | None) -> None:
         config.option.loadscopereorder = False
@@ -38,6 +42,50 @@ class Sharing(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        chosen = self._next_for(node)
+        if chosen is None:
+            node.shutdown()
+        else:
+            self.workqueue.move_to_end(chosen, last=False)
+            super()._assign_work_unit(node)
+
+    def _next_for(self, node: WorkerController) -> str | None:
+        if not _fills_gaps(node.gateway.id, self.numnodes):
+            return next(iter(self.workqueue))
+        shortest_first = list(reversed(self.workqueue))
+        for fits in (is_light, is_calm):
+            if chosen := next(filter(fits, shortest_first), None):
+                return chosen
+        return None
+
+
+def yield_to_others(workerinput: Mapping[str, Any]) -> None:
+    """Called in each worker: the one that fills gaps leaves the cores to those that have brokers."""
+    if _fills_gaps(workerinput["workerid"], workerinput["workercount"]):
+        os.nice(_YIELDING)
+
+
+def _fills_gaps(worker: str, workers: int) -> bool:
+    return workers > CORES and worker == f"gw{workers - 1}"
+
+
+@cache
+def is_light(group: str) -> bool:
+    """Whether no test of a group needs brokers or Spark."""
+    return _has_none_of(_MARKERS, group)
+
+
+@cache
+def is_calm(group: str) -> bool:
+    """Whether a group needs brokers alone: nothing in it is killed, races another program or starts Spark."""
+    return _has_none_of([name for name in _MARKERS if name != "kafka"], group)
+
+
+def _has_none_of(markers: Iterable[str], group: str) -> bool:
+    file = _TESTS.parent / group
+    return file.is_file() and not any(f"mark.{name}" in file.read_text() for name in markers)
 
 
 def group_of(nodeid: str) -> str:

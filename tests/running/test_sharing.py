@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.running import durations, sharing
@@ -44,6 +46,14 @@ def test_the_longest_group_begins_and_tests_keep_their_order_inside(monkeypatch:
 
 _HEAVY = [f"tests/chaos/test_{name}.py::test_{part}" for name in ("kills", "soak", "spark", "two_way") for part in "ab"]
 _LIGHT = [f"tests/policy/test_{name}.py::test_{part}" for name in ("filters", "plugins") for part in "ab"]
+
+
+_CORES = 2
+
+
+@pytest.fixture(autouse=True)
+def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "CORES", _CORES)
 
 
 class _Config:
@@ -93,15 +103,31 @@ def _shared_out(tests: list[str], count: int) -> list[list[str]]:
     return [[tests[index] for index in worker.given] for worker in workers]
 
 
-def test_every_test_is_run_once_and_all_of_a_group_by_one_worker() -> None:
+def test_one_worker_more_than_cores_takes_the_tests_without_brokers_and_no_others() -> None:
+    *others, filler = _shared_out([*_HEAVY, *_LIGHT], _CORES + 1)
+    assert set(filler) == set(_LIGHT)
+    assert sorted(test for tests in others for test in tests) == sorted(_HEAVY)
+
+
+def test_the_others_take_those_too_and_every_test_is_run_once() -> None:
     tests = [*_HEAVY, *_LIGHT, *(f"tests/running/test_runs.py::test_{number}" for number in range(40))]
-    given = _shared_out(tests, 3)
+    given = _shared_out(tests, _CORES + 1)
     assert sorted(test for some in given for test in some) == sorted(tests)
-    groups = [{sharing.group_of(test) for test in some} for some in given]
-    assert sum(len(names) for names in groups) == len(set().union(*groups))
     assert _shared_out(tests, 1) == [tests]
 
 
-def test_each_worker_begins_with_one_of_the_first_groups() -> None:
-    given = _shared_out([*_HEAVY, *_LIGHT], 3)
-    assert [tests[0] for tests in given] == _HEAVY[:6:2]
+def test_without_light_tests_that_worker_ends_at_once() -> None:
+    assert _shared_out(_HEAVY, _CORES + 1)[-1] == []
+
+
+@pytest.mark.parametrize(("workers", "yielding"), [(_CORES, []), (_CORES + 1, [_CORES])])
+def test_only_the_additional_worker_yields(monkeypatch: pytest.MonkeyPatch, workers: int, yielding: list[int]) -> None:
+    niceness: list[int] = []
+    monkeypatch.setattr(os, "nice", niceness.append)
+    nicer = []
+    for number in range(workers):
+        sharing.yield_to_others({"workerid": f"gw{number}", "workercount": workers})
+        if niceness:
+            nicer.append(number)
+            niceness.clear()
+    assert nicer == yielding

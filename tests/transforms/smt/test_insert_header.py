@@ -29,7 +29,7 @@ _LITERALS = [
     '["back\\\\slash"]', '["a:b,c"]', '["2024-02-29"]', '["23:59:59.999Z"]', '[""]', '[" "]', '["unclosed]',
     "[\"a\"b]", "é€😀", '["é"]', "\ttab", "a,b", "a:b", "{", "[", "}", "]", ",", ":", '"', "\\", "٣", "[-1,+2]",
     "[  ]", "{  }", "[ true ]",
-    "[ 1 ,null]", "{1: null , 2:3}",
+    "[ 1 ,null]", "{1: null , 2:3}", "3003003001.5", "[3003003001.5,2]",
 ]  # fmt: skip
 _WITH_ORACLE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 _PIECES = st.sampled_from(
