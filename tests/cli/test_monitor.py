@@ -151,7 +151,11 @@ def test_a_signal_ends_it_in_good_order_and_takes_the_metrics_back(
     import httpx
 
     printed = tmp_path / "printed.yaml"
-    with running_pushgateway(tmp_path) as url, printed.open("w") as out, httpx.Client(trust_env=False) as client:
+    with (
+        running_pushgateway(tmp_path) as url,
+        printed.open("w") as out,
+        httpx.Client(trust_env=False, timeout=30) as client,
+    ):
         options = [str(scene.file), "--interval", "0.2", "-o", "yaml", "--pushgateway", url]
         with subprocess.Popen([*_COMMAND, *options], stdout=out, stderr=subprocess.PIPE) as process:
             wait_until(lambda: printed.read_text().count("---") >= 2, "two rounds")

@@ -79,11 +79,11 @@ def test_its_page_answers_until_ctrl_c_ends_it_with_the_report(tmp_path: Path) -
     with _demo(tmp_path) as process:
         wait_until(lambda: "/ui/" in (tmp_path / "demo.log").read_text(), "the page's address", 60)
         page = next(word for word in (tmp_path / "demo.log").read_text().split() if word.endswith("/ui/"))
-        answer = httpx.get(page)
+        answer = httpx.get(page, timeout=30)
         assert answer.status_code == 200
         assert "text/html" in answer.headers["content-type"]
         root = page.removesuffix("/ui/")
-        assert "MirrorSourceConnector" in httpx.get(f"{root}/connectors").json()
+        assert "MirrorSourceConnector" in httpx.get(f"{root}/connectors", timeout=30).json()
         wait_until(lambda: _mirrored(root) > 100, "more than a hundred records", 90, 0.2)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)

@@ -184,8 +184,8 @@ def test_prometheus_gets_on_with_all_rules(live: LiveRun) -> None:
 
 
 def test_a_page_is_packed_for_those_who_take_it(live: LiveRun) -> None:
-    plain = httpx.get(f"{live.address}/metrics", headers={"Accept-Encoding": "identity"})
-    packed = httpx.get(f"{live.address}/metrics")
+    plain = httpx.get(f"{live.address}/metrics", headers={"Accept-Encoding": "identity"}, timeout=30)
+    packed = httpx.get(f"{live.address}/metrics", timeout=30)
     assert plain.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "content-encoding" not in plain.headers
     assert packed.headers["content-encoding"] == "gzip"

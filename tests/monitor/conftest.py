@@ -20,5 +20,5 @@ def hook() -> Iterator[Hook]:
 @pytest.fixture
 def client() -> Iterator[httpx.Client]:
     """Who sends, straight and not through a proxy."""
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=30) as client:
         yield client

@@ -99,6 +99,6 @@ def _serving(name: str, command: Sequence[str], folder: Path) -> Iterator[str]:
 
 def _is_ready(url: str) -> bool:
     try:
-        return httpx.get(url, trust_env=False).is_success
+        return httpx.get(url, trust_env=False, timeout=30).is_success
     except httpx.TransportError:
         return False

@@ -137,7 +137,7 @@ class Tour:
 
         def is_so() -> bool:
             try:
-                found = httpx.get(url, trust_env=False).json()
+                found = httpx.get(url, trust_env=False, timeout=30).json()
             except httpx.TransportError:
                 return False
             return bool(found.get("connector", {}).get("state") == state)

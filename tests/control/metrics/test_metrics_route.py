@@ -30,14 +30,14 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 
 def test_viewers_get_metrics_and_nobody_else(address: str) -> None:
-    assert httpx.get(f"{address}/metrics").status_code == 401
-    answer = httpx.get(f"{address}/metrics", headers={"Authorization": f"Bearer {_TOKEN}"})
+    assert httpx.get(f"{address}/metrics", timeout=30).status_code == 401
+    answer = httpx.get(f"{address}/metrics", headers={"Authorization": f"Bearer {_TOKEN}"}, timeout=30)
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert len(Scrape.of(answer.text).all("mirrormaker_partition_lag")) == _PARTITIONS
 
 
 def test_many_requests_cost_little(address: str) -> None:
-    with httpx.Client(headers={"Authorization": f"Bearer {_TOKEN}"}) as client:
+    with httpx.Client(headers={"Authorization": f"Bearer {_TOKEN}"}, timeout=30) as client:
         client.get(f"{address}/metrics")
         before = _cpu_seconds()
         for _ in range(_REQUESTS):

@@ -75,7 +75,7 @@ def serving(folder: Path, text: str = "", listeners: Sequence[str] | None = (LOO
     server = RestServer(mirror, listeners)
     server.start()
     try:
-        with httpx.Client(trust_env=False) as client:
+        with httpx.Client(trust_env=False, timeout=30) as client:
             yield Served(mirror, server, client)
     finally:
         server.stop()

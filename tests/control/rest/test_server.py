@@ -25,7 +25,7 @@ def test_several_addresses_are_served_ipv6_among_them(tmp_path: Path) -> None:
         assert third.startswith("http://localhost:")
         for address in served.server.addresses:
             assert ":0" not in address[-2:]
-            assert httpx.get(f"{address}/healthz").json() == {"status": "alive"}
+            assert httpx.get(f"{address}/healthz", timeout=30).json() == {"status": "alive"}
 
 
 def test_the_file_says_where(tmp_path: Path) -> None:
@@ -59,12 +59,12 @@ def test_a_name_that_claims_to_be_this_machine_must_be_it(tmp_path: Path, monkey
 
 
 def test_after_the_end_nothing_listens_and_the_thread_is_gone(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, httpx.Client(base_url=served.address) as client:
+    with serving(tmp_path) as served, httpx.Client(base_url=served.address, timeout=30) as client:
         assert client.get("/healthz").status_code == 200  # a connection that is kept
         served.server.stop()
         assert "rest" not in [thread.name for thread in threading.enumerate()]
         with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{served.address}/healthz")
+            httpx.get(f"{served.address}/healthz", timeout=30)
     with serving(tmp_path, listeners=[served.address]) as again:
         assert again.request("GET", "/healthz").status_code == 200
 
@@ -85,7 +85,7 @@ def test_answers_do_not_wait_for_acknowledgements(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Connection, "connection_made", note)
     with serving(tmp_path, listeners=[LOOPBACK, "http://[::1]:0"]) as served:
         for address in served.server.addresses:
-            assert httpx.get(f"{address}/healthz", trust_env=False).status_code == 200
+            assert httpx.get(f"{address}/healthz", trust_env=False, timeout=30).status_code == 200
     assert len(options) == 2
     assert all(options)
 
@@ -105,10 +105,10 @@ def test_admin_is_not_served_when_its_addresses_are_empty(tmp_path: Path) -> Non
 def test_admin_with_an_address_of_its_own_is_served_only_there(tmp_path: Path) -> None:
     with serving(tmp_path, "admin.listeners = http://127.0.0.1:0\n") as served:
         main, admin = served.server.addresses
-        assert httpx.get(f"{main}/admin/loggers").status_code == 404
-        assert httpx.get(f"{main}/connectors").status_code == 200
-        assert httpx.get(f"{admin}/admin/loggers").status_code == 200
-        assert httpx.get(f"{admin}/connectors").status_code == 404
+        assert httpx.get(f"{main}/admin/loggers", timeout=30).status_code == 404
+        assert httpx.get(f"{main}/connectors", timeout=30).status_code == 200
+        assert httpx.get(f"{admin}/admin/loggers", timeout=30).status_code == 200
+        assert httpx.get(f"{admin}/connectors", timeout=30).status_code == 404
 
 
 def test_head_is_get_without_a_body(tmp_path: Path) -> None:

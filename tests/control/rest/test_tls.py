@@ -68,7 +68,7 @@ def client(authority: Authority, certificate: Path | None = None, **more: object
         context.load_cert_chain(certificate)
     if "highest" in more:
         context.maximum_version = more["highest"]  # type: ignore[assignment]
-    return httpx.Client(verify=context, trust_env=False)
+    return httpx.Client(verify=context, trust_env=False, timeout=30)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_all_interfaces_can_be_served_with_tls_and_callers(tmp_path: Path, autho
 def test_plain_http_is_not_answered_on_a_tls_address(tmp_path: Path, authority: Authority) -> None:
     text = keystore(authority.issue("server", HOSTS), "PEM")
     with serving(tmp_path, text, ADDRESS) as served, pytest.raises(httpx.RemoteProtocolError):
-        httpx.get(f"http://127.0.0.1:{served.port}/healthz")
+        httpx.get(f"http://127.0.0.1:{served.port}/healthz", timeout=30)
 
 
 def test_versions_are_kept_to(tmp_path: Path, authority: Authority) -> None:

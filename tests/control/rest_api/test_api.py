@@ -216,7 +216,7 @@ def test_a_flow_is_paused_and_goes_on(place: Place) -> None:
     ],
 )
 def test_wrong_questions_get_a_clear_answer(place: Place, path: str, code: int) -> None:
-    answer = httpx.get(f"{place.server.addresses[0]}/api/v1{path.format(flow=place.flow)}")
+    answer = httpx.get(f"{place.server.addresses[0]}/api/v1{path.format(flow=place.flow)}", timeout=30)
     assert answer.status_code == code, answer.text
     assert answer.json()["error_code"] == code
     assert answer.json()["message"]
