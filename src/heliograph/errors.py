@@ -148,6 +148,10 @@ class TakenOver(Fenced):
     retriable = False
 
 
+class StaleLane(HeliographError):
+    """A lane of an earlier deal: other lanes copy its partitions by now, so it ends."""
+
+
 class DriverGone(HeliographError):
     """The driver of a lane has ended, so the lane ends too."""
 

@@ -176,6 +176,7 @@ class LanePlan:
     flow: str
     lane: int
     owner: str
+    deal: int  # which lanes belong together: a number that the owner never uses again
     transactional_ids: Sequence[str]  # which write in turns
     offsets_topic: str
     ledger_topic: str

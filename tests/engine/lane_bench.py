@@ -42,6 +42,7 @@ class Mirror:
             flow="primary->backup",
             lane=0,
             owner="test",
+            deal=1,
             transactional_ids=[f"{self.transactional_id}-{turn}" for turn in "abc"],
             offsets_topic=OFFSETS_TOPIC,
             ledger_topic=LEDGER_TOPIC,

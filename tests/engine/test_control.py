@@ -21,7 +21,9 @@ class _Flow:
         self.entries: list[LedgerEntry] = []
         self.troubles: list[str] = []
         self.begun: list[int] = []
+        self.done: list[int] = []
         self.failure: Exception | None = None
+        self.deal = 0
 
     def next_epoch(self, finished: int) -> int:
         return finished + 1
@@ -29,10 +31,14 @@ class _Flow:
     def lane_tasks(self, epoch: int) -> Sequence[bytes]:
         if self.failure:
             raise self.failure
+        self.deal += 1
         return [b"first", b"second"]
 
-    def lane_began(self, epoch: int) -> None:
-        self.begun.append(epoch)
+    def lane_began(self, deal: int) -> None:
+        self.begun.append(deal)
+
+    def lane_done(self, deal: int) -> None:
+        self.done.append(deal)
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
         self.entries.append(entry)
@@ -90,12 +96,33 @@ def test_what_lanes_report_reaches_the_flow(server: ControlServer, flow: _Flow) 
 
 def test_an_ended_epoch_ends_for_lanes_that_call_later(server: ControlServer) -> None:
     ask_tasks(server.address, "a->b", 3)
-    early = LaneLine(server.address, "a->b", 3)
+    early = LaneLine(server.address, "a->b", 1)
     assert not early.was_told_to_end()
     server.end_epoch("a->b")
     wait_until(early.was_told_to_end, "the end")
-    wait_until(LaneLine(server.address, "a->b", 3).was_told_to_end, "the end of a late lane")
-    assert not LaneLine(server.address, "a->b", 4).was_told_to_end()
+    wait_until(LaneLine(server.address, "a->b", 1).was_told_to_end, "the end of a late lane")
+    ask_tasks(server.address, "a->b", 4)
+    assert not LaneLine(server.address, "a->b", 2).was_told_to_end()
+
+
+def test_an_end_is_not_remembered_for_deals_that_follow(server: ControlServer, flow: _Flow) -> None:
+    """Spark counts the epochs of a new query from 1 again."""
+    for epoch in (1, 2, 3):
+        ask_tasks(server.address, "a->b", epoch)
+    server.end_epoch("a->b")
+    ask_tasks(server.address, "a->b", 1)
+    line = LaneLine(server.address, "a->b", 4)
+    line.report("trouble")
+    wait_until(lambda: flow.troubles == ["trouble"], "the report, by which an end would have come")
+    assert not line.was_told_to_end()
+
+
+def test_the_driver_knows_of_a_lane_that_is_done_before_the_lane_ends(server: ControlServer, flow: _Flow) -> None:
+    ask_tasks(server.address, "a->b", 1)
+    line = LaneLine(server.address, "a->b", 1)
+    server.end_epoch("a->b")
+    line.say_done()
+    assert flow.done == [1]
 
 
 def test_who_does_not_know_the_key_is_turned_away(server: ControlServer) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.lane import Lane
 from heliograph.engine.task import LaneTask
-from heliograph.errors import TakenOver
+from heliograph.errors import StaleLane, TakenOver
 from heliograph.kafka.ledger import operation_owner
-from heliograph.model import LedgerEntry
+from heliograph.model import LedgerEntry, TopicPartition
+from tests.checker.stock_reader import read_committed
 from tests.monitor.scene import Scene, make_scene
 
 pytestmark = pytest.mark.kafka
@@ -31,12 +33,22 @@ def driver_of(scene: Scene) -> FlowDriver:
     return FlowDriver(flow_settings(scene.flow), ClusterTopics(scene.flow))
 
 
+def add(scene: Scene, *sizes: int) -> None:
+    """So many more records for each partition of the topic that is mirrored."""
+    for number, size in enumerate(sizes):
+        scene.send(f"{scene.alias}-flowing", number, size)
+
+
+def lane_of(task: bytes, should_end: Callable[[], bool], on_trouble: Callable[[str], None] = lambda _: None) -> Lane:
+    """The lane that a Spark task would run."""
+    plan = LaneTask.unpacked(task)
+    return Lane(plan.plan, plan.source, plan.target, plan.settings, should_end, on_trouble)
+
+
 def run(task: bytes) -> list[LedgerEntry]:
     """Let a lane do its work, up to its first commit."""
     found: list[LedgerEntry] = []
-    plan = LaneTask.unpacked(task)
-    lane = Lane(plan.plan, plan.source, plan.target, plan.settings, lambda: bool(found), lambda _: None)
-    for entry in lane.run():
+    for entry in lane_of(task, lambda: bool(found)).run():
         found.append(entry)
     return found
 
@@ -56,6 +68,71 @@ def test_a_lane_of_an_earlier_take_over_ends_although_the_process_is_the_same(sc
         with pytest.raises(TakenOver):
             run(task)
     assert sum(entry.record_count for task in driver.lane_tasks(1) for entry in run(task)) == 40
+
+
+def test_a_lane_of_an_earlier_deal_ends(scene: Scene) -> None:
+    driver = driver_of(scene)
+    driver.take_over()
+    stale = driver.lane_tasks(1)
+    newest = driver.lane_tasks(2)
+    for task in stale:
+        with pytest.raises(StaleLane):
+            run(task)
+    assert sum(entry.record_count for task in newest for entry in run(task)) == 40
+
+
+def test_a_lane_that_comes_too_late_does_not_lock_out_who_has_followed_it(scene: Scene) -> None:
+    driver = driver_of(scene)
+    driver.take_over()
+    [stale, *_] = driver.lane_tasks(1)
+    driver.lane_done(1)
+    ends: list[bool] = []
+    troubles: list[str] = []
+    at_work = [lane_of(task, lambda: bool(ends), troubles.append).run() for task in driver.lane_tasks(2)]
+    assert sum(next(lane).record_count for lane in at_work) == 40
+    with pytest.raises(StaleLane):
+        run(stale)
+    add(scene, 5, 5)
+    assert sum(next(lane).record_count for lane in at_work) == 10
+    ends.append(True)
+    for lane in at_work:
+        assert not list(lane)
+    assert not troubles
+
+
+def test_a_frozen_lane_that_wakes_up_after_its_partitions_were_dealt_to_another_repeats_nothing(scene: Scene) -> None:
+    """As on a cluster whose executor was cut off for a while: it still has its plan and its transactional ids."""
+    driver = driver_of(scene)
+    driver.take_over()
+    tasks = driver.lane_tasks(1)
+    assert len(tasks) == 2
+    frozen = [lane_of(task, lambda: False).run() for task in tasks]
+    for lane in frozen:
+        driver.lane_began(1)
+        assert next(lane).record_count == 20
+    driver.limit_lanes(1)
+    [only] = driver.lane_tasks(2)
+    add(scene, 5, 5)
+    assert sum(entry.record_count for entry in run(only)) == 10
+    for lane in frozen:
+        with pytest.raises(StaleLane):
+            next(lane)
+    copied = [TopicPartition(f"{scene.alias}.{scene.alias}-flowing", number) for number in range(2)]
+    assert [len(list(read_committed(scene.target, where))) for where in copied] == [25, 25]
+
+
+def test_lanes_that_end_well_are_not_fenced(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    driver = driver_of(scene)
+    driver.take_over()
+    for task in driver.lane_tasks(1):
+        driver.lane_began(1)
+        run(task)
+        driver.lane_done(1)
+    driver.lane_tasks(2)
+    assert "fenced" not in caplog.text
+    driver.lane_began(2)
+    driver.lane_tasks(3)
+    assert "fenced" in caplog.text
 
 
 def test_a_lane_of_a_flow_that_was_shut_ends(scene: Scene) -> None:

@@ -249,6 +249,41 @@ _POSITIONS = (
         ("tests/engine/test_lane.py::test_a_lane_that_was_taken_over_writes_nothing_more",),
     ),
     Defect(
+        "a-lane-of-an-earlier-deal-begins-again",
+        "A lane whose partitions were dealt to others ends when it begins again.",
+        "engine/lane_books.py",
+        "        if newest != plan.deal:\n",
+        "        if newest < plan.deal:\n",
+        ("tests/engine/test_flow.py::test_a_lane_of_an_earlier_deal_ends",),
+    ),
+    Defect(
+        "skip-the-fence-of-stray-lanes",
+        "A lane that did not say that it is done is locked out before its partitions are dealt to others.",
+        "engine/flow.py",
+        "        if has_strays:\n",
+        "        if not self.deal:\n",
+        (
+            "tests/engine/test_flow.py"
+            "::test_a_frozen_lane_that_wakes_up_after_its_partitions_were_dealt_to_another_repeats_nothing",
+        ),
+    ),
+    Defect(
+        "a-late-lane-locks-out-its-successors",
+        "A lane that comes too late takes no transactional id.",
+        "engine/lane_session.py",
+        "        self._target.refresh([plan.ledger_topic])\n        self._books.check_owner()\n",
+        "",
+        ("tests/engine/test_flow.py::test_a_lane_that_comes_too_late_does_not_lock_out_who_has_followed_it",),
+    ),
+    Defect(
+        "the-end-of-an-epoch-is-meant-for-later-ones",
+        "Lanes of a new query are not ended by the end of an epoch of the query before.",
+        "engine/control.py",
+        "            self._ended[flow] = self._flows[flow].deal\n",
+        "            self._ended[flow] = self._flows[flow].deal + 1\n",
+        ("tests/engine/test_control.py::test_an_end_is_not_remembered_for_deals_that_follow",),
+    ),
+    Defect(
         "skip-the-fence-of-a-mirror",
         "A mirror that takes over ends the open transactions of all lanes of the flow and locks them out.",
         "engine/bookkeeping.py",

@@ -98,7 +98,7 @@ def lane_plan(flow: FlowConfig, assignments: Sequence[Assignment], ledger_read_t
     partitions = flow.get("offset.storage.partitions")
     assert isinstance(partitions, int)
     return LanePlan(
-        flow.name, 0, "test", [f"{flow.name}-{lane}{turn}" for turn in "ab"], str(flow.get("offset.storage.topic")),
+        flow.name, 0, "test", 1, [f"{flow.name}-{lane}{turn}" for turn in "ab"], str(flow.get("offset.storage.topic")),
         ledger_topic(flow), assignments, offsets_read_to=dict.fromkeys(range(partitions), 0),
         ledger_read_to=ledger_read_to,
         left_out={item.source.topic: left_out(flow, item.source.topic) for item in assignments},

@@ -39,6 +39,13 @@ class Bookkeeping:
         with self._network() as (loop, network):
             self.ledger_read_to = writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
 
+    def announce_deal(self, owner: str, deal: int) -> None:
+        """Write down that lanes of earlier deals must end: their partitions are dealt to others."""
+        now = int(time.time() * 1000)
+        record = ledger.record(self._flow, now, ledger.encode_deal(self._flow, owner, deal, now))
+        with self._network() as (loop, network):
+            writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
+
     def fence(self, transactional_ids: Collection[str], targets: Collection[TopicPartition]) -> None:
         """End the open transactions of all these ids everywhere, and lock out whoever still writes under them."""
         with self._network() as (_, network):

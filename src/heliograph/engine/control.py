@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from typing import Any, Protocol
 from heliograph.errors import DriverGone
 
 _CALLS_AT_ONCE = 1024
+_DONE = "done"
+_DONE_SECONDS = 10.0
 _NOTES = 4096  # those of attempts that died before they took theirs are dropped, the oldest first
 
 
@@ -36,14 +39,21 @@ class ControlAddress:
 class FlowControl(Protocol):
     """What the driver of a flow answers to the processes that Spark runs for it."""
 
+    @property
+    def deal(self) -> int:
+        """The number of the newest deal, be it one that is being made; no two deals of a process share one."""
+
     def next_epoch(self, finished: int) -> int:
         """The epoch to run after the finished one; the same one again when there is nothing to do."""
 
     def lane_tasks(self, epoch: int) -> Sequence[bytes]:
         """The lanes of an epoch, packed."""
 
-    def lane_began(self, epoch: int) -> None:
-        """A lane of that epoch has started, be it for the second time."""
+    def lane_began(self, deal: int) -> None:
+        """A lane of that deal has started, be it for the second time."""
+
+    def lane_done(self, deal: int) -> None:
+        """A lane of that deal has committed all that it had written, and writes no more."""
 
     def lane_progressed(self, report: Any) -> None:
         """A lane has committed a transaction, and reports what its driver expects of it."""
@@ -65,8 +75,7 @@ class ControlServer:
         self.address = ControlAddress(host, int(address[1]), key)
         self._flows: dict[str, FlowControl] = {}
         self._lanes: dict[str, set[Connection]] = {}
-        self._planned: dict[str, int] = {}
-        self._ended: dict[str, int] = {}
+        self._ended: dict[str, int] = {}  # the newest deal of each flow that is over
         self._notes: dict[str, bytes] = {}
         self._is_closed = False
         self._lock = threading.Lock()
@@ -79,7 +88,7 @@ class ControlServer:
     def end_epoch(self, flow: str) -> None:
         """Ask all lanes of the flow's current epoch to commit and end, also those that have yet to call."""
         with self._lock:
-            self._ended[flow] = self._planned.get(flow, 0)
+            self._ended[flow] = self._flows[flow].deal
             for lane in self._lanes.get(flow, set()):
                 with suppress(OSError):
                     lane.send("end")
@@ -113,8 +122,6 @@ class ControlServer:
             if question == "epoch":
                 connection.send(flow.next_epoch(argument))
             elif question == "tasks":
-                with self._lock:
-                    self._planned[flow_name] = argument
                 connection.send(_answer(flow, argument))
             else:
                 self._follow(connection, flow_name, flow, argument)
@@ -129,18 +136,21 @@ class ControlServer:
                 del self._notes[next(iter(self._notes))]
             return None
 
-    def _follow(self, connection: Connection, flow_name: str, flow: FlowControl, epoch: int) -> None:
+    def _follow(self, connection: Connection, flow_name: str, flow: FlowControl, deal: int) -> None:
         with self._lock:
             if self._is_closed:  # it had called, but was not known yet
                 return
             self._lanes.setdefault(flow_name, set()).add(connection)
-            if epoch <= self._ended.get(flow_name, 0):
+            if deal <= self._ended.get(flow_name, 0):
                 connection.send("end")
-        flow.lane_began(epoch)
+        flow.lane_began(deal)
         try:
             while True:
                 message = connection.recv()
-                if isinstance(message, str):
+                if message == _DONE:
+                    flow.lane_done(deal)
+                    connection.send(_DONE)
+                elif isinstance(message, str):
                     flow.lane_troubled(message)
                 else:
                     flow.lane_progressed(message)
@@ -200,9 +210,9 @@ def take_note(address: ControlAddress, name: str) -> bytes:
 class LaneLine:
     """A lane's end of the line."""
 
-    def __init__(self, address: ControlAddress, flow: str, epoch: int) -> None:
+    def __init__(self, address: ControlAddress, flow: str, deal: int) -> None:
         self._connection = _connect(address)
-        self._connection.send(("lane", flow, epoch))
+        self._connection.send(("lane", flow, deal))
 
     def was_told_to_end(self) -> bool:
         """Whether the driver wants the epoch to end; without a driver there is nothing to copy for."""
@@ -216,6 +226,17 @@ class LaneLine:
         try:
             self._connection.send(message)
         except OSError as error:
+            raise DriverGone("the driver of this lane has ended") from error
+
+    def say_done(self) -> None:
+        """Tell the driver that this lane writes no more; returns when it knows, so that it need not be locked out."""
+        deadline = time.monotonic() + _DONE_SECONDS
+        self.report(_DONE)
+        try:
+            while self._connection.poll(max(0.0, deadline - time.monotonic())):
+                if self._connection.recv() == _DONE:
+                    return
+        except (EOFError, OSError) as error:
             raise DriverGone("the driver of this lane has ended") from error
 
     def close(self) -> None:

@@ -120,7 +120,9 @@ class FlowDriver:
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
-        self._lanes_begun = 0  # in the current epoch
+        self.deal = 0  # Spark counts epochs from 1 again with every query; deals are never counted again
+        self._lanes_begun = 0  # of the newest deal
+        self._lanes_done = 0
         self._lane_limit = sys.maxsize  # what fits on the cluster beside other flows
         self._is_paused = False
         self._is_renewed = False
@@ -179,7 +181,8 @@ class FlowDriver:
         ids = self._lane_ids()
         self.refresh()
         self.totals.set_aside.clear()  # the new lanes try every partition, and tell which they must set aside
-        self._bookkeeping.fence(ids, {assignment.target for assignment in self._assignments})
+        self._bookkeeping.fence(ids, self._targets())
+        self._lanes_begun = self._lanes_done = 0
         self.has_lanes.clear()
         self._wanted.set()
         self._settle()
@@ -276,13 +279,32 @@ class FlowDriver:
         """Deal the partitions to lanes, by what they had to do in the epoch before."""
         if not self._active.is_set():
             return ()
+        self.deal += 1  # first of all: whoever ends the epoch from now on means this one
+        self._leave_earlier_deals()
         self.confirm_owner()  # may wait, so nobody must wait for it
         with self._lock:
             count = self._lane_count()
             lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
-            self._plan, self._lanes_begun = _Plan(lanes, dict(self.totals.by_partition)), 0
+            self._plan = _Plan(lanes, dict(self.totals.by_partition))
             share = self.settings.lane.with_share_of(count)
-            return [self._task(epoch, number, items, share).packed() for number, items in enumerate(lanes)]
+            return [self._task(number, items, share).packed() for number, items in enumerate(lanes)]
+
+    def _leave_earlier_deals(self) -> None:
+        """No lane of an earlier deal writes any more, before partitions are dealt to others.
+
+        One that did not say that it is done may be frozen, or cut off from us, and wake up later. First it is written
+        down that it must end, should it begin again; then it is locked out, should it be in the middle of its work.
+        """
+        self._bookkeeping.announce_deal(self.owner, self.deal)
+        with self._lock:
+            has_strays = self._lanes_begun > self._lanes_done
+            self._lanes_begun = self._lanes_done = 0
+        if has_strays:
+            log.warning("%s: a lane did not end well: all lanes are fenced before others begin", self.name)
+            self._bookkeeping.fence(self._lane_ids(), self._targets())
+
+    def _targets(self) -> set[TopicPartition]:
+        return {assignment.target for assignment in self._assignments}
 
     def _lane_count(self) -> int:
         return max(1, min(self.settings.max_lanes, len(self._assignments), self._lane_limit))
@@ -306,12 +328,19 @@ class FlowDriver:
         now = self.totals.by_partition
         return {where: size - before.get(where, 0) for where, size in now.items() if size > before.get(where, 0)}
 
-    def lane_began(self, epoch: int) -> None:
+    def lane_began(self, deal: int) -> None:
         """Count the lanes that had to begin more than once."""
         self.has_lanes.set()
         with self._lock:
+            if deal != self.deal:
+                return  # it comes too late, and finds that out from the ledger
             self._lanes_begun += 1
             self.lane_retries += self._lanes_begun > len(self._plan.lanes)
+
+    def lane_done(self, deal: int) -> None:
+        """Count the lanes that write no more."""
+        with self._lock:
+            self._lanes_done += deal == self.deal
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
         """Count what a lane has committed, and say aloud what else happened."""
@@ -347,13 +376,14 @@ class FlowDriver:
     def _id_prefix(self) -> str:
         return f"heliograph-{self.name}-"
 
-    def _task(self, epoch: int, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
+    def _task(self, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
         settings, books = self.settings, self._bookkeeping
         sources = {item.source for item in items}
         plan = LanePlan(
             flow=self.name,
             lane=lane,
             owner=self.owner,
+            deal=self.deal,
             transactional_ids=self._ids_of(lane),
             offsets_topic=settings.offsets_topic,
             ledger_topic=settings.ledger_topic,
@@ -365,4 +395,4 @@ class FlowDriver:
             left_out={topic: settings.left_out(topic) for topic in {source.topic for source in sources}},
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
         )
-        return LaneTask(epoch, plan, settings.source, settings.target, share, settings.epoch_seconds)
+        return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from heliograph.engine.settings import LaneSettings
-from heliograph.errors import TakenOver
+from heliograph.errors import StaleLane, TakenOver
 from heliograph.kafka import ledger, positions, reading, writing
 from heliograph.kafka.leftovers import end_leftovers
 from heliograph.kafka.network import Network
@@ -38,14 +38,20 @@ class LaneBooks:
         return list(taken)
 
     def check_owner(self) -> None:
-        """Raise if the flow belongs to another mirror than the one that planned this lane."""
+        """Raise if another mirror owns the flow by now, or if its partitions have been dealt again since."""
         plan = self._plan
-        owner = plan.owner
+        owner, newest = plan.owner, plan.deal
         starts = {0: plan.ledger_read_to}
         for _, record in reading.read_to_end(self._network.loop, self._network, plan.ledger_topic, starts):
-            owner = ledger.decode_owner(record.value or b"{}") or owner
+            value = record.value or b"{}"
+            owner = ledger.decode_owner(value) or owner
+            dealt = ledger.decode_deal(value)
+            if dealt is not None and dealt[0] == plan.owner:
+                newest = max(newest, dealt[1])
         if owner != plan.owner:
             raise TakenOver(f"flow {plan.flow} now belongs to {owner}; this mirror ({plan.owner}) stops")
+        if newest != plan.deal:
+            raise StaleLane(f"flow {plan.flow}: lane {plan.lane} of deal {plan.deal} ends: deal {newest} has followed")
 
     def announce(self, producer: Producer) -> None:
         """Name a producer id of ours in the ledger before anything is written under it."""

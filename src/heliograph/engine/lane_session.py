@@ -1,7 +1,8 @@
 """One attempt of a lane, from fencing to the first failure or the end of the epoch.
 
 1. Fence: take the transactional ids, which ends open transactions of a predecessor and locks it out.
-2. Check that the flow still belongs to the mirror that planned this lane.
+2. Check that the flow still belongs to the mirror that planned this lane, and that it has not dealt anew. This is also
+   checked before the fence: a lane that comes too late must not lock out those that have followed it.
 3. Read the positions that were written after the plan was made.
 4. Copy, and commit: data, positions and one ledger entry in the same transaction on the target.
 Trouble with a broker at any step means: forget everything uncommitted and begin again at 1.
@@ -98,6 +99,8 @@ class LaneSession:
         """Fence, check the owner, read positions, and begin to fetch there."""
         plan = self._plan
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
+        self._target.refresh([plan.ledger_topic])
+        self._books.check_owner()
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
         # transactions strictly one after the other keeps positions and ledger in order all the same.
         self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))

@@ -86,7 +86,7 @@ class _CopyReader(EpochReader):
 
         assert isinstance(partition, LanePartition)
         task = LaneTask.unpacked(partition.task)
-        line = LaneLine(self._address, self._flow, task.epoch)
+        line = LaneLine(self._address, self._flow, task.plan.deal)
         try:
             is_over = _EpochEnd(line, task.seconds)
             lane = Lane(task.plan, task.source, task.target, task.settings, is_over, line.report)
@@ -97,6 +97,7 @@ class _CopyReader(EpochReader):
                         entry.flow, entry.lane, entry.written_at_ms, *item.source,
                         item.record_count, item.byte_count, item.last_offset,
                     )  # fmt: skip
+            line.say_done()
         finally:
             line.close()
 

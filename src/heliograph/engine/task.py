@@ -14,7 +14,6 @@ from heliograph.model import LanePlan
 class LaneTask(Parcel):
     """One lane of one epoch, secrets included: it travels pickled and is never printed."""
 
-    epoch: int
     plan: LanePlan
     source: Access
     target: Access

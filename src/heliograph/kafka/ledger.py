@@ -82,6 +82,17 @@ def decode_owner(value: bytes) -> str | None:
     return str(fields["owner"]) if fields.get("kind") == "owner" else None
 
 
+def encode_deal(flow: str, owner: str, deal: int, now_ms: int) -> bytes:
+    """The record with which the owner of a flow deals its partitions to lanes: those of earlier deals must end."""
+    return _packed({"kind": "deal", "flow": flow, "owner": owner, "deal": deal, "writtenAt": now_ms})
+
+
+def decode_deal(value: bytes) -> tuple[str, int] | None:
+    """Who dealt a flow's partitions, and the number of the deal; None when the record is of another kind."""
+    fields = json.loads(value)
+    return (str(fields["owner"]), int(fields["deal"])) if fields.get("kind") == "deal" else None
+
+
 def encode_producer(flow: str, owner: str, producer_id: int, now_ms: int) -> bytes:
     """The record with which a lane announces the producer id that it is going to write under."""
     fields = {"kind": "producer", "flow": flow, "owner": owner, "producerId": producer_id, "writtenAt": now_ms}

@@ -112,6 +112,11 @@ class DetectionDriver:
 
     # -- asked by Spark's processes through the control line ------------------------------------------------------
 
+    @property
+    def deal(self) -> int:
+        """Its tasks are short and never told to end, so the number of the epoch serves."""
+        return self._planner.epoch.number
+
     def next_epoch(self, finished: int) -> int:
         """The epoch after the finished one, as soon as there is something to read or to settle."""
         if finished < self._planner.epoch.number:
@@ -128,7 +133,10 @@ class DetectionDriver:
         """What each task of an epoch reads."""
         return self._planner.epoch.tasks
 
-    def lane_began(self, epoch: int) -> None:
+    def lane_done(self, deal: int) -> None:
+        """A task says all in its report."""
+
+    def lane_began(self, deal: int) -> None:
         """A task calls when it has committed."""
         self.has_lanes.set()
 

@@ -92,13 +92,13 @@ class TableFlowDriver(FlowDriver):
         now = time.monotonic()
         return [item for item in items if now - self._tried_at.get(item.source, -_REST_SECONDS) >= _REST_SECONDS]
 
-    def _task(self, epoch: int, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
+    def _task(self, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
         if self._rules is None:
-            return super()._task(epoch, lane, items, share)
+            return super()._task(lane, items, share)
         awake = self._awake(items)
         for item in awake:
             if item.source in self._tried_at:
                 self._tried_at[item.source] = time.monotonic()
         # A transaction that is open for longer than its timeout is aborted by the brokers.
         seconds = min(self._rules.batch_seconds, share.transaction_timeout_ms / 4000)
-        return replace(super()._task(epoch, lane, awake, share), seconds=seconds)
+        return replace(super()._task(lane, awake, share), seconds=seconds)

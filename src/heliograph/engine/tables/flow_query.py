@@ -109,11 +109,12 @@ def writer_of(address: ControlAddress, flow: str) -> Callable[[Iterator[pa.Recor
         handover = Handover(address, flow, _attempt())
         first = next(rows, None)  # the reader has told what to do before its first row, or before its end
         begun = handover.begun()
-        line = LaneLine(address, flow, begun.task.epoch)
+        line = LaneLine(address, flow, begun.task.plan.deal)
         try:
             for entry in _written(begun, chain([] if first is None else [first], rows), handover, first is None):
                 line.report(entry)
                 yield pa.RecordBatch.from_arrays([pa.array([entry.record_count], pa.int64())], names=["records"])
+            line.say_done()
         finally:
             line.close()
 
