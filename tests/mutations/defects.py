@@ -6,7 +6,7 @@ from tests.mutations.defect import Defect
 
 _COPYING = "tests/engine/test_copying.py"
 _TRANSFORMED = "tests/engine/test_transformed_copy.py"
-_OFFSET_MAP = "tests/sync/test_offset_map.py"
+_OFFSET_MAP = "tests/ledger/test_offset_map.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
 _PAIRING = "tests/recovery/test_pairing.py"
 _LOSS = "tests/engine/test_loss.py::test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows"
@@ -363,23 +363,23 @@ _OFFSETS = (
     Defect(
         "offset-one-too-far",
         "A consumer that moves misses no record.",
-        "sync/offset_map.py",
-        "            return Place(values[index] + key - keys[index], True)\n",
-        "            return Place(values[index] + key - keys[index] + 1, True)\n",
+        "ledger/offset_map.py",
+        "            return Place(image + key - start, True)\n",
+        "            return Place(image + key - start + 1, True)\n",
         (f"{_OFFSET_MAP}::test_inside_a_run_answers_are_exact_both_ways",),
     ),
     Defect(
         "offset-one-too-few",
         "A consumer whose place is exact repeats no record.",
-        "sync/offset_map.py",
-        "            return Place(values[index] + key - keys[index], True)\n",
-        "            return Place(max(0, values[index] + key - keys[index] - 1), True)\n",
+        "ledger/offset_map.py",
+        "            return Place(image + key - start, True)\n",
+        "            return Place(max(0, image + key - start - 1), True)\n",
         (f"{_OFFSET_MAP}::test_inside_a_run_answers_are_exact_both_ways",),
     ),
     Defect(
         "offset-too-far-at-the-end",
         "A group that has read all waits for the next record.",
-        "sync/offset_map.py",
+        "ledger/offset_map.py",
         "        return Place(self._next_target, offset <= self.next_source and not self._end_is_vague)\n",
         "        return Place(self._next_target + 1, offset <= self.next_source and not self._end_is_vague)\n",
         (f"{_OFFSET_MAP}::test_a_group_at_the_end_goes_on_after_the_last_record",),
@@ -387,17 +387,17 @@ _OFFSETS = (
     Defect(
         "offset-too-far-in-a-gap",
         "Where another mirror may have copied, a place is never too late.",
-        "sync/offset_map.py",
-        "        if gap == _CLOSED:\n            return Place(values[index + 1], True)\n",
-        "        if gap != _VAGUE:\n            return Place(values[index + 1], True)\n",
+        "ledger/offset_map.py",
+        "        if following.gap == _CLOSED:\n",
+        "        if following.gap != _VAGUE:\n",
         (f"{_OFFSET_MAP}::test_between_owners_another_mirror_may_have_copied",),
     ),
     Defect(
         "guess-called-exact",
         "A place that is only a guess is not called exact.",
-        "sync/offset_map.py",
-        "        return Place(values[index] + self._lengths[index], is_at_end and gap == _OPEN)\n",
-        "        return Place(values[index] + self._lengths[index], True)\n",
+        "ledger/offset_map.py",
+        "        return Place(image + length, key == start + length and following.gap == _OPEN)\n",
+        "        return Place(image + length, True)\n",
         (f"{_OFFSET_MAP}::test_between_owners_another_mirror_may_have_copied",),
     ),
     Defect(

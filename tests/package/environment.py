@@ -32,7 +32,9 @@ class Environment:
         """The command that the wheel brought."""
         return self.folder / "bin" / "heliograph"
 
-    def run(self, command: Sequence[str | Path], folder: Path, seconds: float = 180) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, command: Sequence[str | Path], folder: Path, seconds: float = 180
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end, in a folder that is not the clone."""
         return subprocess.run(
             command, cwd=folder, env=outside(), capture_output=True, text=True, timeout=seconds, check=False

@@ -12,9 +12,9 @@ from kafka import KafkaAdminClient
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
+from heliograph.ledger.offset_map import Place
 from heliograph.model import TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
-from heliograph.sync.offset_map import Place
 from heliograph.sync.topics import ledger_topic
 from heliograph.sync.translation import Translation, Translator
 from tests.sync.moving import Moving, make_moving, produce

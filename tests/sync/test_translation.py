@@ -8,8 +8,8 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.ledger.offset_map import OffsetMap, Place
 from heliograph.model import LedgerEntry, PartitionProgress, Run, TopicPartition
-from heliograph.sync.offset_map import OffsetMap, Place
 from heliograph.sync.translation import _back, _forth, _places
 
 WHERE = TopicPartition("shared", 0)

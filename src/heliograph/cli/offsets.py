@@ -80,12 +80,11 @@ def _translated(
 ) -> TranslateResult:
     from heliograph.kafka.access import access_for
     from heliograph.kafka.admin import Admin
-    from heliograph.sync.ledger_reader import EVERY_RUN
     from heliograph.sync.translation import Translator
 
     here, there = (flow.target, flow.source) if reverse else (flow.source, flow.target)
     opposite = config.flow(f"{flow.target.alias}->{flow.source.alias}")
-    translator = Translator(opposite, flow, EVERY_RUN) if reverse else Translator(flow, opposite, EVERY_RUN)
+    translator = Translator(opposite, flow) if reverse else Translator(flow, opposite)
     by_group = offsets if offsets is not None else _committed(flow, reverse, names)
     pairs = {pair for items in by_group.values() for pair in items}
     with Admin(access_for(here, "admin")) as source, Admin(access_for(there, "admin")) as target:

@@ -16,10 +16,10 @@ from heliograph.kafka.network import opened
 from heliograph.kafka.newest_positions import all_positions, newest_positions
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.topics import TopicInfo
+from heliograph.ledger.offset_map import OffsetMap, Place
 from heliograph.model import Position, TopicPartition
 from heliograph.policy.selection import should_replicate_topic
-from heliograph.sync.ledger_reader import EVERY_RUN, LedgerReader
-from heliograph.sync.offset_map import OffsetMap, Place
+from heliograph.sync.ledger_reader import LedgerReader
 from heliograph.sync.topics import ledger_topic, offsets_topic
 
 _FIRST_STEP = 100_000  # entries of the ledger; groups are mostly near its end
@@ -49,7 +49,7 @@ class Books:
             end = reading.list_offsets(network, ledger, {0: LATEST})[0]
         while True:
             start = max(first, end - step)
-            reader = LedgerReader(access, flow.source.alias, ledger, offsets_topic(flow), EVERY_RUN, start)
+            reader = LedgerReader(access, flow.source.alias, ledger, offsets_topic(flow), start)
             reader.offset_map.only = {where for where, _ in offsets}
             reader.read({})
             found = {item: self._places_of(item, reader.offset_map) for item in offsets}

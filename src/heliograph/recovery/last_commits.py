@@ -9,10 +9,10 @@ from heliograph.kafka import reading
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.mm2.checkpoint import Checkpoint, newest_checkpoints
+from heliograph.ledger.offset_map import Place
 from heliograph.model import TopicPartition
 from heliograph.recovery.books import Books
 from heliograph.recovery.group_move import GroupPlace
-from heliograph.sync.offset_map import Place
 
 
 def last_places(books: Books) -> list[GroupPlace]:

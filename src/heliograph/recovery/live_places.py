@@ -11,7 +11,6 @@ from heliograph.kafka.groups import GroupInfo, Groups, Offsets
 from heliograph.model import TopicPartition
 from heliograph.recovery.group_move import GroupPlace
 from heliograph.sync.group_offsets import GroupPlaces
-from heliograph.sync.ledger_reader import EVERY_RUN
 from heliograph.sync.progress_group import progress_group_id
 from heliograph.sync.translation import Translator
 
@@ -33,7 +32,7 @@ def live_places(
     """
     _, committed = followed_groups(flow)
     pairs = {(where, item.offset) for offsets in committed.values() for where, item in offsets.items()}
-    translator = Translator(flow, opposite, EVERY_RUN)
+    translator = Translator(flow, opposite)
     translator.settled = settled
     with Admin(access_for(flow.source, "admin")) as source, Admin(access_for(flow.target, "admin")) as target:
         translator.read(source, target, {where for where, _ in pairs})

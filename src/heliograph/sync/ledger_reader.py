@@ -10,11 +10,10 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger.offset_map import OffsetMap
 from heliograph.model import Position, TopicPartition
-from heliograph.sync.offset_map import RUNS_PER_PARTITION, OffsetMap
 
 _NO_TOPIC = 3  # unknown topic or partition
-EVERY_RUN = 1 << 60  # for those who want to know exactly, of few partitions
 
 
 class LedgerReader:
@@ -26,11 +25,10 @@ class LedgerReader:
         source_alias: str,
         ledger_topic: str,
         offsets_topic: str,
-        runs_per_partition: int = RUNS_PER_PARTITION,
         begin_at: int = 0,
     ) -> None:
         """`begin_at` is an offset of the ledger: of what was written before it, only positions are known."""
-        self.offset_map = OffsetMap(runs_per_partition)
+        self.offset_map = OffsetMap()
         self._target = target
         self._source_alias = source_alias
         self._ledger_topic = ledger_topic

@@ -11,9 +11,9 @@ from heliograph.config.flow import FlowConfig
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import TopicInfo
+from heliograph.ledger.offset_map import OffsetMap, Place
 from heliograph.model import TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
-from heliograph.sync.offset_map import RUNS_PER_PARTITION, OffsetMap, Place
 from heliograph.sync.topics import ledger_topic, mirrored_names, offsets_topic
 
 Offset = tuple[TopicPartition, int]
@@ -57,16 +57,11 @@ class Translator:
     that a consumer could still miss.
     """
 
-    def __init__(
-        self,
-        flow: FlowConfig | None,
-        opposite: FlowConfig | None,
-        runs_per_partition: int = RUNS_PER_PARTITION,
-    ) -> None:
+    def __init__(self, flow: FlowConfig | None, opposite: FlowConfig | None) -> None:
         self._flow = flow if flow and flow.enabled else None
         self._opposite = opposite if opposite and opposite.enabled else None
-        self._forth = _reader(self._flow, runs_per_partition) if self._flow else None
-        self._back = _reader(self._opposite, runs_per_partition) if self._opposite else None
+        self._forth = _reader(self._flow) if self._flow else None
+        self._back = _reader(self._opposite) if self._opposite else None
         self._names: dict[str, str] = {}
         self._home_names: dict[str, str] = {}
         self._target_topics: Mapping[str, TopicInfo] = {}
@@ -201,6 +196,6 @@ def _untouched(target: TopicPartition, bounds: Bounds, is_at_first: bool) -> Tra
     return _within(target, place, bounds, is_known=False)
 
 
-def _reader(flow: FlowConfig, runs_per_partition: int) -> LedgerReader:
+def _reader(flow: FlowConfig) -> LedgerReader:
     target = access_for(flow.target, "consumer")
-    return LedgerReader(target, flow.source.alias, ledger_topic(flow), offsets_topic(flow), runs_per_partition)
+    return LedgerReader(target, flow.source.alias, ledger_topic(flow), offsets_topic(flow))

@@ -6,11 +6,10 @@ after it. Where that is not known for sure the answer is an earlier place, never
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from typing import NamedTuple
 
+from heliograph.ledger.pages import PAGE_RUNS, Noted, Pages
 from heliograph.model import (
     Event,
     EventKind,
@@ -21,7 +20,7 @@ from heliograph.model import (
     TopicPartition,
 )
 
-RUNS_PER_PARTITION = 20_000
+PACKED_BYTES = 256 * 1024 * 1024  # of all partitions of a flow; beyond that the oldest runs thin out
 _UNKNOWN = -1
 # What is known of the gap before a run: all of it was passed over; or others may have mirrored it, beginning at the end
 # of the run before, or even that is not sure.
@@ -39,19 +38,21 @@ class Place(NamedTuple):
 class OffsetMap:
     """The runs of all partitions of a flow, or only of some, fed with the ledger's entries in their order."""
 
-    def __init__(self, runs_per_partition: int = RUNS_PER_PARTITION) -> None:
+    def __init__(self, packed_bytes: int = PACKED_BYTES, page_runs: int = PAGE_RUNS) -> None:
         self.only: Collection[TopicPartition] | None = None  # what goes in, if not all
-        self._limit = runs_per_partition
+        self._limit = packed_bytes
+        self._page_runs = page_runs
         self._partitions: dict[TopicPartition, PartitionMap] = {}
         self._elsewhere: dict[TopicPartition, dict[TopicPartition, PartitionMap]] = {}  # what transforms sent astray
         self._positions: dict[TopicPartition, Position] = {}
         self._replaced: set[TopicPartition] = set()
+        self._packed_bytes = 0
 
     def add(self, entry: LedgerEntry) -> None:
         """Take in one transaction."""
         for event in entry.events:
             for known in self._maps(event.source):
-                known.happened(event)
+                self._packed_bytes += known.happened(event)
         seen: set[TopicPartition] = set()
         for progress in entry.partitions:
             if self.only is not None and progress.source not in self.only:
@@ -66,8 +67,9 @@ class OffsetMap:
         """What went to the partition's own target, which comes first; nothing of it went elsewhere, as far as told."""
         known = self._partitions.get(progress.source)
         if known is None or known.target != progress.target:
-            known = self._partitions[progress.source] = PartitionMap(progress.target, self._limit)
-        known.add(progress)
+            self._packed_bytes -= known.packed_bytes if known else 0
+            known = self._partitions[progress.source] = PartitionMap(progress.target, self._page_runs)
+        self._grow(known, progress)
         for other in self._elsewhere.get(progress.source, {}).values():
             other.passed_over(progress.last_offset)
 
@@ -75,9 +77,15 @@ class OffsetMap:
         others = self._elsewhere.setdefault(progress.source, {})
         known = others.get(progress.target)
         if known is None:
-            known = others[progress.target] = PartitionMap(progress.target, self._limit)
+            known = others[progress.target] = PartitionMap(progress.target, self._page_runs)
             known.begin_like(self._partitions[progress.source])
-        known.add(progress)
+        self._grow(known, progress)
+
+    def _grow(self, known: PartitionMap, progress: PartitionProgress) -> None:
+        self._packed_bytes += known.add(progress)
+        if self._packed_bytes > self._limit:
+            largest = max((one for where in self._partitions for one in self._maps(where)), key=_packed_bytes)
+            self._packed_bytes += largest.thin_out()
 
     def _maps(self, source: TopicPartition) -> list[PartitionMap]:
         own = [self._partitions[source]] if source in self._partitions else []
@@ -148,39 +156,52 @@ class OffsetMap:
         return is_past_position and (known is None or not known.is_before_end(target_offset))
 
 
+def _packed_bytes(known: PartitionMap) -> int:
+    return known.packed_bytes
+
+
 def _leads_further(position: Position, known: PartitionMap | None) -> bool:
     """Whether a position tells of more than the ledger still does."""
     return position.target_offset >= 0 and (known is None or known.next_source <= position.offset)
 
 
 class PartitionMap:
-    """The runs of one source partition, in compact arrays; the older ones thin out when there are too many."""
+    """The runs of one source partition; `thin_out` makes room for newer ones."""
 
-    def __init__(self, target: TopicPartition, limit: int = RUNS_PER_PARTITION) -> None:
+    def __init__(self, target: TopicPartition, page_runs: int = PAGE_RUNS) -> None:
         self.target = target
         self.next_source = 0  # everything before it is done
         self._next_target = _UNKNOWN  # nothing that is still to come lies before it
-        self._limit = max(limit, 4)
-        self._sources = array("q")
-        self._targets = array("q")
-        self._lengths = array("q")
-        self._gaps = bytearray()  # what is known of the gap before each run
+        self._pages = Pages(page_runs)
         self._begins_here = False  # nothing was mirrored before the first run
         self._gap_is_unknown = False  # what was mirrored since the last run
         self._end_is_vague = False  # more may have been mirrored before the end that is known
 
     def __len__(self) -> int:
-        return len(self._sources)
+        return len(self._pages)
+
+    @property
+    def packed_bytes(self) -> int:
+        """The memory that all runs but the newest take; whatever changes it returns by how much."""
+        return self._pages.packed_bytes
+
+    def thin_out(self) -> int:
+        """Drop every second run of the older half: what lies there then leads to the end of the run before it."""
+        before = self.packed_bytes
+        self._pages.thin_out(_VAGUE)
+        return self.packed_bytes - before
 
     # -- what the ledger tells -----------------------------------------------------------------------------
 
-    def add(self, progress: PartitionProgress) -> None:
+    def add(self, progress: PartitionProgress) -> int:
         """Take in what one transaction did."""
-        if progress.begins_at >= 0 and not self._sources:
+        before = self.packed_bytes
+        if progress.begins_at >= 0 and not len(self._pages):
             self._begins_here = True
         for run in progress.runs:
             self._append(run)
         self.passed_over(progress.last_offset)
+        return self.packed_bytes - before
 
     def passed_over(self, last_offset: int) -> None:
         """Take in that everything up to an offset of the source is done; what is not told of went elsewhere."""
@@ -191,8 +212,9 @@ class PartitionMap:
         """Nothing has come here before, if all is known of what went to the partition's own target."""
         self._begins_here = own._begins_here
 
-    def happened(self, event: Event) -> None:
+    def happened(self, event: Event) -> int:
         """Take in what happened to the partition: what was mirrored before may not be the source's own any more."""
+        before = self.packed_bytes
         if event.kind is EventKind.RECREATED:
             self._forget(begins_here=True)
         elif event.kind is EventKind.TRUNCATION and event.from_offset < event.to_offset:
@@ -200,82 +222,61 @@ class PartitionMap:
         elif event.kind is EventKind.TRUNCATION:  # the source could not tell from where on its log differs
             self._forget(begins_here=False)
             self.next_source = event.to_offset
+        return self.packed_bytes - before
 
     def owner_changed(self) -> None:
         """From here on, up to the next run, somebody else may have mirrored."""
         self._gap_is_unknown = True
 
     def _append(self, run: Run) -> None:
-        if run.source < self._end(self._sources):
+        if run.source < _end(self._pages.last).source:
             self._cut(run.source)
         if run.target < self._next_target:  # the target has been created anew, and what was mirrored to it is gone
             self._forget(begins_here=False)
-        gap = self._gap_before(run)
+        gap, last_end = self._gap_before(run), _end(self._pages.last)
         known_end = Run(self.next_source, self._next_target, 0)
-        if gap == _OPEN and self._sources and known_end != (self._end(self._sources), self._end(self._targets), 0):
-            self._put(known_end, _CLOSED)
-        if self._sources and run.source == self._end(self._sources) and run.target == self._end(self._targets):
-            self._lengths[-1] += run.length
+        if gap == _OPEN and len(self._pages) and known_end != last_end:
+            self._pages.append(known_end, _CLOSED)
+            last_end = known_end
+        if len(self._pages) and (run.source, run.target) == (last_end.source, last_end.target):
+            self._pages.lengthen_last(run.length)
         else:
-            self._put(run, gap)
+            self._pages.append(run, gap)
         self._gap_is_unknown = self._end_is_vague = False
         self.next_source, self._next_target = run.source + run.length, run.target + run.length
 
     def _gap_before(self, run: Run) -> int:
-        if not self._sources and not self._begins_here:
+        if not len(self._pages) and not self._begins_here:
             return _OPEN if run.target > 0 else _CLOSED
         if self._gap_is_unknown and run.source > self.next_source and run.target > self._next_target:
             return _VAGUE if self._end_is_vague else _OPEN
         return _CLOSED
 
-    def _put(self, run: Run, gap: int) -> None:
-        self._sources.append(run.source)
-        self._targets.append(run.target)
-        self._lengths.append(run.length)
-        self._gaps.append(gap)
-        if len(self._sources) > self._limit:
-            self._thin_out()
-
-    def _thin_out(self) -> None:
-        """Drop every second run of the older half: what lies there then leads to the end of the run before it."""
-        dropped = slice(1, len(self._sources) // 2, 2)
-        for index in range(*dropped.indices(len(self._sources))):
-            self._gaps[index + 1] = _VAGUE
-        self._delete(dropped)
-
     def _cut(self, source: int) -> None:
         """Forget all from a source offset on."""
-        first = bisect_left(self._sources, source)
-        is_in_open_gap = first < len(self._gaps) and self._gaps[first] != _CLOSED
-        self._delete(slice(first, None))
+        gap = self._pages.cut(source)
+        is_in_open_gap = gap is not None and gap != _CLOSED
         self._end_is_vague |= self._gap_is_unknown
         self.next_source = min(self.next_source, source)
-        if not first:
+        if not len(self._pages):
             self._begins_here = self._begins_here and not is_in_open_gap
             return
-        self._lengths[-1] = min(self._lengths[-1], source - self._sources[-1])
-        if is_in_open_gap and source > self._end(self._sources):
-            self.next_source, self._next_target = self._end(self._sources), self._end(self._targets)
+        end = _end(self._pages.last)
+        if is_in_open_gap and source > end.source:
+            self.next_source, self._next_target = end.source, end.target
             self._gap_is_unknown = self._end_is_vague = True
 
     def _forget(self, begins_here: bool) -> None:
-        self._delete(slice(None))
+        self._pages.clear()
         self._end_is_vague |= self._gap_is_unknown
         self._begins_here = begins_here
         self.next_source = 0
-
-    def _delete(self, some: slice) -> None:
-        for column in (self._sources, self._targets, self._lengths, self._gaps):
-            del column[some]
-
-    def _end(self, column: array[int]) -> int:
-        return column[-1] + self._lengths[-1] if column else 0
 
     # -- answers -------------------------------------------------------------------------------------------
 
     def to_target(self, offset: int) -> Place:
         """The place on the target for a source offset."""
-        found = self._find(self._sources, self._targets, offset)
+        found = self._find(offset, by_target=False)
         if found is not None:
             return found
         if self._is_lost(offset, self.next_source):
@@ -284,7 +285,7 @@ class PartitionMap:
 
     def to_source(self, target_offset: int) -> Place:
         """The place on the source for a target offset."""
-        found = self._find(self._targets, self._sources, target_offset)
+        found = self._find(target_offset, by_target=True)
         if found is not None:
             return found
         if self._is_lost(target_offset, self._next_target):
@@ -293,35 +294,49 @@ class PartitionMap:
 
     def passed_on_target(self, offset: int) -> int:
         """Where on the target the last record ends that lies before a source offset; 0 if there is none."""
-        return self._end_of_passed(self._sources, self._targets, offset)
+        return self._end_of_passed(offset, by_target=False)
 
     def passed_on_source(self, target_offset: int) -> int:
         """Where on the source the last record ends whose mirror lies before a target offset; 0 if there is none."""
-        return self._end_of_passed(self._targets, self._sources, target_offset)
+        return self._end_of_passed(target_offset, by_target=True)
 
     def is_before_end(self, target_offset: int) -> bool:
         """Whether a mirrored record lies at a target offset or after it."""
         return target_offset < self._next_target
 
-    def _end_of_passed(self, keys: array[int], values: array[int], key: int) -> int:
-        index = bisect_left(keys, key) - 1
-        return values[index] + min(self._lengths[index], key - keys[index]) if index >= 0 else 0
+    def _end_of_passed(self, key: int, by_target: bool) -> int:
+        before, _ = self._pages.around(key, by_target, is_before=True)
+        if before is None:
+            return 0
+        start, image = _sides(before, by_target)
+        return image + min(before.run.length, key - start)
 
-    def _find(self, keys: array[int], values: array[int], key: int) -> Place | None:
+    def _find(self, key: int, by_target: bool) -> Place | None:
         """Look a key up; None if it lies behind the last run."""
-        index = bisect_right(keys, key) - 1
-        if index >= 0 and key < keys[index] + self._lengths[index]:
-            return Place(values[index] + key - keys[index], True)
-        if index + 1 == len(keys):
+        before, following = self._pages.around(key, by_target)
+        length = before.run.length if before else 0
+        start, image = _sides(before, by_target) if before else (0, 0)
+        if before and key < start + length:
+            return Place(image + key - start, True)
+        if following is None:
             return None
-        gap = self._gaps[index + 1]
-        if gap == _CLOSED:
-            return Place(values[index + 1], True)
-        if index < 0:
+        if following.gap == _CLOSED:
+            return Place(_sides(following, by_target)[1], True)
+        if before is None:
             return Place(0, False)
-        is_at_end = key == keys[index] + self._lengths[index]
-        return Place(values[index] + self._lengths[index], is_at_end and gap == _OPEN)
+        return Place(image + length, key == start + length and following.gap == _OPEN)
 
     def _is_lost(self, key: int, end: int) -> bool:
         """Whether a key lies before everything that is known."""
-        return self._next_target == _UNKNOWN or (not self._sources and not self._begins_here and key < end)
+        return self._next_target == _UNKNOWN or (not len(self._pages) and not self._begins_here and key < end)
+
+
+def _sides(noted: Noted, by_target: bool) -> tuple[int, int]:
+    """Where a run begins on the side that is asked about, and on the other one."""
+    run = noted.run
+    return (run.target, run.source) if by_target else (run.source, run.target)
+
+
+def _end(run: Run | None) -> Run:
+    """Where a run ends on both sides, as an empty run."""
+    return Run(run.source + run.length, run.target + run.length, 0) if run else Run(0, 0, 0)

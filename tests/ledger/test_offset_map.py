@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -9,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.ledger.offset_map import OffsetMap, PartitionMap, Place
 from heliograph.model import EventKind, LedgerEntry, Position, Run, TopicPartition
-from heliograph.sync.offset_map import OffsetMap, PartitionMap, Place
-from tests.sync.mirror_model import SOURCE, TARGET, MirrorModel, entry, event
+from tests.ledger.mirror_model import SOURCE, TARGET, MirrorModel, entry, event
 
 
-def map_of(*entries: LedgerEntry | None, limit: int = 20_000) -> OffsetMap:
+def map_of(*entries: LedgerEntry | None, **sizes: int) -> OffsetMap:
     """None stands for another owner."""
-    made = OffsetMap(limit)
+    made = OffsetMap(**sizes)
     for item in entries:
         if item is None:
             made.owner_changed()
@@ -205,16 +206,33 @@ def test_neighbouring_runs_become_one() -> None:
     assert len(partition) == 1
 
 
-def test_runs_stay_within_the_limit_and_the_newest_stay_exact() -> None:
-    partition = PartitionMap(TARGET, limit=100)
-    for number in range(10_000):
-        [progress] = entry([Run(number * 10, number * 11, 10)]).partitions
+def test_all_runs_of_a_long_history_stay_exact_and_take_little_memory() -> None:
+    """As of a slow flow: each transaction brings one to three records and ends with a marker."""
+    partition, chance, target, ends = PartitionMap(TARGET), random.Random(1), 0, []
+    for _ in range(100_000):
+        length = chance.choice((1, 1, 1, 2, 2, 3))
+        source = ends[-1][0] if ends else 0
+        [progress] = entry([Run(source, target, length)]).partitions
         partition.add(progress)
-        assert len(partition) <= 100
+        ends.append((source + length, target + length))
+        target += length + 1
+    assert partition.packed_bytes < 0.5 * len(partition)
+    for source, image in [(0, 0), *chance.sample(ends, 1000)]:
+        place = partition.to_target(source)
+        assert place.is_exact
+        assert place.offset - image in (0, 1), "the end of a run, or the marker behind it"
+
+
+def test_beyond_the_limit_old_runs_thin_out_and_new_ones_stay_exact() -> None:
+    offsets = OffsetMap(packed_bytes=2_000, page_runs=50)
+    for number in range(10_000):
+        offsets.add(entry([Run(number * 10, number * 20 + number % 7, 10)]))
     for offset in range(99_700, 100_000):
-        assert partition.to_target(offset) == Place(offset // 10 * 11 + offset % 10, True)
-    assert not partition.to_target(50_005).is_exact
-    assert 0 < partition.to_target(50_005).offset <= 5_000 * 11 + 5
+        number = offset // 10
+        assert offsets.to_target(SOURCE, offset) == Place(number * 20 + number % 7 + offset % 10, True)
+    old = [offsets.to_target(SOURCE, offset) for offset in range(0, 50_000, 25)]
+    assert not all(place.is_exact for place in old if place)
+    assert all(place and place.offset <= 25 * index // 10 * 20 + 6 + 9 for index, place in enumerate(old))
 
 
 # -- any history -------------------------------------------------------------------------------------------
@@ -281,10 +299,23 @@ def test_nor_does_a_ledger_that_has_lost_its_beginning(
 
 
 @settings(max_examples=300, deadline=None)
-@given(histories, st.integers(4, 8))
-def test_nor_does_thinning_out(history: Sequence[Callable[[MirrorModel], None]], limit: int) -> None:
+@given(histories, st.integers(1, 5))
+def test_nor_do_pages(history: Sequence[Callable[[MirrorModel], None]], page_runs: int) -> None:
+    """Whatever the size of a page, all answers are those of a map that has a single one."""
     model = played(history)
-    offsets = map_of(*model.ledger, limit=limit)
+    whole, paged = map_of(*model.ledger), map_of(*model.ledger, page_runs=page_runs)
+    for offset in range(max(len(model.source), len(model.target)) + 4):
+        assert paged.to_target(SOURCE, offset) == whole.to_target(SOURCE, offset)
+        assert paged.to_source(SOURCE, offset) == whole.to_source(SOURCE, offset)
+        assert paged.passed_on_target(SOURCE, offset) == whole.passed_on_target(SOURCE, offset)
+        assert paged.passed_on_source(SOURCE, offset) == whole.passed_on_source(SOURCE, offset)
+
+
+@settings(max_examples=300, deadline=None)
+@given(histories, st.integers(1, 3), st.integers(0, 60))
+def test_nor_does_thinning_out(history: Sequence[Callable[[MirrorModel], None]], page_runs: int, limit: int) -> None:
+    model = played(history)
+    offsets = map_of(*model.ledger, packed_bytes=limit, page_runs=page_runs)
     if offsets.to_target(SOURCE, 0) is not None:
         check(model, offsets)
 
