@@ -1,8 +1,9 @@
-"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeghikstw] [--rounds 3] [--write]."""
+"""Runs the benchmarks and prints ratios: python -m bench [--workloads abcdeghikrstw] [--rounds 3] [--write]."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import shutil
@@ -12,24 +13,27 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 from rich.console import Console
 from rich.table import Table
 
-from bench import scale, settings
+from bench import scale, settings, trickle
 from bench.conflicts import NAME as CONFLICTS
 from bench.conflicts import detection
 from bench.group_sync import TOPICS as SYNCED_TOPICS
 from bench.group_sync import group_sync
 from bench.latency import PARTITIONS, latency
+from bench.log_sizes import NO_COMPACTION
 from bench.measure import CatchUp, Latency, catch_up, log_gigabytes
 from bench.questions import questions
 from bench.rivals import Heliograph, RealMirrorMaker2, Rival
 from bench.topics import ManyTopics, many_topics
 from bench.transforms import BOTH, ORDERS, OURS, Change
+from bench.trickle_report import TrickleReport
 from bench.verify import verification
 from bench.wan import FAR_CLUSTERS, MEGABITS, MUST_SHARE, FarCluster
 from bench.wan import ORDERS as FAR_ORDERS
@@ -46,6 +50,7 @@ RATES = (100, 500)
 RIVALS = ("ours", "theirs")
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 10 * 2**30
+WIDTH = 160  # of what is printed to a file, which is not narrow
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ class Bench:
     console: Console
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    trickles: list[TrickleReport] = field(default_factory=list)
 
     def catch_up(self, workload: Workload) -> None:
         """Workloads a, b and c."""
@@ -193,6 +199,13 @@ class Bench:
             self._note(f"(s) {results[-1]}")
         for growth in scale.growth(results):
             self._note(f"(s) {growth}")
+
+    def trickle(self, seconds: float, warm_up_seconds: float) -> None:
+        """Workload r: what few records cost that come all the time."""
+        with self._clusters(NO_COMPACTION) as (source, target):
+            course = trickle.Course(source, target, self.folder, seconds, warm_up_seconds)
+            results = course.rounds(self.rounds, self.console.print)
+        self.trickles.append(TrickleReport(seconds, results))
 
     def wan(self) -> None:
         """Workload w: one lane over a long link, towards the mirror and away from it."""
@@ -331,8 +344,19 @@ def _markdown(bench: Bench, command: str, data: Path) -> str:
         "",
         *(f"- {note}" for note in bench.notes),
         "",
+        *(line for report in bench.trickles for line in report.markdown()),
     ]
     return "\n".join(lines)
+
+
+def _json(bench: Bench, command: str) -> dict[str, Any]:
+    return {
+        "command": command,
+        "rounds": bench.rounds,
+        "rows": [{**asdict(row), "ratio": row.ratio if row.theirs else None} for row in bench.rows],
+        "notes": bench.notes,
+        "trickle": [report.as_json() for report in bench.trickles],
+    }
 
 
 def _roomy_memory() -> Path:
@@ -346,9 +370,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="heliograph bench", description=__doc__)
     parser.add_argument(
         "--workloads",
-        default="abcdeghikstw",
+        default="abcdeghikrstw",
         help="letters: a catch-up, b tiny, c plain, d topics, e latency, g group sync, h questions over REST, "
-        "i verification, k conflicts, s scale, t transforms, w long links",
+        "i verification, k conflicts, r trickle, s scale, t transforms, w long links",
     )
     parser.add_argument("--rounds", type=int, default=3, help="medians of so many")
     parser.add_argument(
@@ -359,12 +383,19 @@ def main() -> None:
         "--sizes", type=int, nargs="+", default=scale.SIZES, help="topics of workload s, each of four partitions"
     )
     parser.add_argument("--seconds", type=float, default=20, help="length of each latency measurement")
+    parser.add_argument(
+        "--trickle-seconds", type=float, default=trickle.SECONDS, help="length of each measurement of workload r"
+    )
+    parser.add_argument(
+        "--warm-up-seconds", type=float, default=trickle.WARM_UP_SECONDS, help="before each measurement of workload r"
+    )
+    parser.add_argument("--json", type=Path, help="write all figures to this file, relative to the clone")
     parser.add_argument("--write", action="store_true", help="write bench/RESULTS.md")
     parser.add_argument(
         "--data", type=Path, default=_roomy_memory(), help="where brokers keep their logs; in memory if there is room"
     )
     arguments = parser.parse_args()
-    console = Console(soft_wrap=True)
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
     with tempfile.TemporaryDirectory(prefix="heliograph-bench-", dir=arguments.data) as folder:
         tempfile.tempdir = os.environ["TMPDIR"] = folder  # also for all that is started
         bench = Bench(arguments.rounds, Path(folder), console)
@@ -383,6 +414,8 @@ def main() -> None:
             bench.verification()
         if "k" in arguments.workloads:
             bench.conflicts(arguments.seconds)
+        if "r" in arguments.workloads:
+            bench.trickle(arguments.trickle_seconds, arguments.warm_up_seconds)
         if "s" in arguments.workloads:
             bench.scale(arguments.sizes, arguments.seconds)
         if "t" in arguments.workloads:
@@ -391,11 +424,17 @@ def main() -> None:
             bench.wan()
         if arguments.variants:
             bench.variants(CATCH_UP)
-    console.print(_table(bench.rows))
+    if bench.rows:
+        console.print(_table(bench.rows))
     for note in bench.notes:
         console.print(note)
+    for report in bench.trickles:
+        console.print(report.table())
+    command = f"./heliograph bench {' '.join(sys.argv[1:])}"
     if arguments.write:
-        RESULTS.write_text(_markdown(bench, f"./heliograph bench {' '.join(sys.argv[1:])}", arguments.data))
+        RESULTS.write_text(_markdown(bench, command, arguments.data))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(_json(bench, command), indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from heliograph.model import TopicPartition
 
 PARTITIONS = 4
 _WARM_UP_SECONDS = 8
+_KEY = b"key"
 
 
 def latency(
@@ -67,6 +68,12 @@ def write(loop: Loop, network: Network, topic: str, rate: int, seconds: float) -
         pause = began + number / rate - time.monotonic()
         if pause > 0:
             time.sleep(pause)
-        now = time.time_ns()
-        record = Record(0, now // 1_000_000, b"key", str(now).encode())
-        writing.append(loop, network, TopicPartition(topic, number % PARTITIONS), [record])
+        write_birth(loop, network, TopicPartition(topic, number % PARTITIONS))
+
+
+def write_birth(loop: Loop, network: Network, where: TopicPartition, record_bytes: int = 0) -> int:
+    """One record that carries its birth time in ns, which is returned; behind as many zeros as make it large enough."""
+    now = time.time_ns()
+    value = str(now).zfill(record_bytes - len(_KEY)).encode()
+    writing.append(loop, network, where, [Record(0, now // 1_000_000, _KEY, value)])
+    return now

@@ -19,6 +19,7 @@ from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST
 
 _POLL_SECONDS = 0.02
+_PATIENCE_SECONDS = 60.0
 
 
 class TargetView:
@@ -147,19 +148,25 @@ class LatencyConsumer:
         self._access = Access(cluster.alias, [cluster.bootstrap_servers])
         self._topic = topic
         self._partitions = partitions
-        self._stopping = threading.Event()
+        self._listening, self._stopping = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._consume, daemon=True)
-        self.ages: list[float] = []
+        self._seen: list[tuple[int, int]] = []  # birth and arrival in ns
 
     def start(self) -> None:
-        """Begin to listen."""
+        """Begin to listen; what is committed from now on will be seen."""
         self._thread.start()
+        if not self._listening.wait(_PATIENCE_SECONDS):
+            raise TimeoutError(f"cannot listen to {self._topic} within {_PATIENCE_SECONDS:.0f} s")
 
     def stop(self) -> list[float]:
         """All ages in ms."""
         self._stopping.set()
         self._thread.join()
-        return self.ages
+        return [(arrival - birth) / 1e6 for birth, arrival in self._seen]
+
+    def first_arrivals(self) -> dict[int, int]:
+        """When each record arrived for the first time, by its birth; both in ns."""
+        return dict(reversed(self._seen))
 
     def _consume(self) -> None:
         from heliograph.kafka import records
@@ -174,6 +181,7 @@ class LatencyConsumer:
         for partition, end in ends.items():
             session.add(FetchPoint(self._topic, network.topic_id(self._topic), partition, end))
         aborted: Mapping[int, AbortedTransactions] = {number: AbortedTransactions() for number in ends}
+        self._listening.set()
         while not self._stopping.is_set():
             result = reading.fetch_once(loop, connection, session)
             now = time.time_ns()
@@ -182,9 +190,7 @@ class LatencyConsumer:
                 for magic, batch in batches.split(fetched.records):
                     header = batches.read_header(batch)
                     if not aborted[fetched.point.partition].hides(batch, header):
-                        self.ages += [
-                            (now - int(record.value or b"0")) / 1e6 for record in records.decode(magic, batch)
-                        ]
+                        self._seen += [(int(record.value or b"0"), now) for record in records.decode(magic, batch)]
                     fetched.point.offset = header.last_offset + 1
                 session.moved(fetched.point)
         loop.close()

@@ -58,3 +58,14 @@ def mirrormaker2(base: dict[str, str], codec: str) -> dict[str, str]:
 def eager(properties: dict[str, str]) -> dict[str, str]:
     """The same with a producer that never waits for more records."""
     return {**properties, "backup.producer.linger.ms": "0"}
+
+
+def exactly_once(properties: dict[str, str], port: int) -> dict[str, str]:
+    """The same with transactions, for which MirrorMaker 2 wants an internal REST server, here on this port."""
+    return {
+        **properties,
+        "backup.exactly.once.source.support": "enabled",
+        "primary.consumer.isolation.level": "read_committed",
+        "dedicated.mode.enable.internal.rest": "true",
+        "listeners": f"http://127.0.0.1:{port}",
+    }
