@@ -50,7 +50,7 @@ RATES = (100, 500)
 RIVALS = ("ours", "theirs")
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 10 * 2**30
-WIDTH = 160  # of what is printed to a file, which is not narrow
+WIDTH = 180  # of what is printed to a file, which is not narrow
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,12 @@ from typing import Any
 from rich.table import Table
 
 from bench.internal_topics import Kind
-from bench.trickle import PARTITIONS, RATE, RECORD_BYTES, Trickle
+from bench.trickle import LANES, PARTITIONS, RATE, RECORD_BYTES, Trickle
+
+_CONDITIONS = (
+    f"Lanes or tasks of each: {LANES}. All run between the same brokers, every other round in reverse order, each "
+    "after a warm-up; a round before the first does not count. Exactly once of MirrorMaker 2 is with linger.ms 5."
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class TrickleReport:
         """What was measured."""
         return (
             f"(r) trickle: {RATE} records/s of {RECORD_BYTES} B over {PARTITIONS} partitions for {self.seconds:.0f} s; "
-            f"median and range of {min(map(len, self.results.values()))} rounds"
+            f"median and range, rounds: {min(map(len, self.results.values()))}"
         )
 
     def spreads(self) -> dict[str, dict[str, Spread]]:
@@ -87,7 +92,7 @@ class TrickleReport:
         return [
             "## Trickle",
             "",
-            f"{self.title}.",
+            f"{self.title}. {_CONDITIONS}",
             "",
             _markdown_row(["figure", *self.results]),
             "|" + "---|" * (len(self.results) + 1),
