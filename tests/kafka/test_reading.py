@@ -6,6 +6,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka import reading
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 from tests.zoo import handmade, raw
 from tests.zoo.odd_records import numbered
@@ -70,6 +71,27 @@ def test_an_open_transaction_is_named_when_patience_ends_and_read_past_when_it_d
         values(primary, topic, {0: 0}, patience=0.3)
     abort_open(primary.bootstrap_servers, name)
     assert values(primary, topic, {0: 0}) == {0: numbers(0, 4)}
+
+
+def test_a_read_that_goes_on_has_all_the_time_that_it_needs(primary: EmbeddedCluster, topic: str) -> None:
+    large = Record(0, handmade.TIME, None, bytes(900_000))
+    raw.append(primary.bootstrap_servers, TopicPartition(topic, 0), [raw.batch_of([large]) for _ in range(8)])
+    assert len(values(primary, topic, {0: 0}, patience=0)[0]) == 8  # they do not fit into one answer
+
+
+def test_a_whole_read_can_be_limited_even_if_it_goes_on(primary: EmbeddedCluster, topic: str) -> None:
+    raw.append(primary.bootstrap_servers, TopicPartition(topic, 0), [raw.batch_of(numbered(2))])
+    told = f"{topic}-0: was read up to offset 0 in 0.0 s, which is too slow"
+    with raw.network(primary.bootstrap_servers, topic) as connected, pytest.raises(BrokerUnavailable, match=told):
+        list(reading.read_to_end(*connected, topic, {0: 0}, limit=0.0))
+
+
+def test_silence_is_not_put_down_to_transactions_when_there_are_none(primary: EmbeddedCluster, topic: str) -> None:
+    raw.append(primary.bootstrap_servers, TopicPartition(topic, 0), [raw.batch_of(numbered(2))])
+    leave_open(primary.bootstrap_servers, TopicPartition(topic, 1), count=3)
+    told = f"{topic}-0: the broker gives nothing from offset 2 on"
+    with raw.network(primary.bootstrap_servers, topic) as connected, pytest.raises(BrokerUnavailable, match=told):
+        list(reading.read_batches(*connected, topic, {0: 0}, {0: 5}, patience=0.3))
 
 
 def test_a_start_beyond_the_beginning_of_the_log_is_refused(primary: EmbeddedCluster, topic: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,13 +16,14 @@ from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.access import Access
 from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Connection, Loop
-from heliograph.kafka.fetching import READ_COMMITTED, FetchLimits, FetchPoint, FetchResult, FetchSession
+from heliograph.kafka.fetching import READ_COMMITTED, Fetched, FetchLimits, FetchPoint, FetchResult, FetchSession
 from heliograph.kafka.network import LEADER_CHANGES, Network, check, opened
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
 EARLIEST, LATEST = -2, -1
+_PATIENCE_SECONDS = 60.0  # without anything new
 
 
 class CommittedBatch(NamedTuple):
@@ -85,25 +87,31 @@ def _ask_offsets(
 
 
 def read_to_end(
-    loop: Loop, network: Network, topic: str, starts: Mapping[int, int], patience: float = 60
+    loop: Loop,
+    network: Network,
+    topic: str,
+    starts: Mapping[int, int],
+    patience: float = _PATIENCE_SECONDS,
+    limit: float = math.inf,
 ) -> Iterator[tuple[int, Record]]:
     """All committed records from the given offsets to the ends seen now, with their partitions.
 
     An open transaction of somebody else can hide committed records behind it, so this waits until every partition is
     readable up to the end that was seen at the start: what was committed before the call is never missed.
+    `patience` and `limit` are as for `read_batches`.
     """
     ends = list_offsets(network, topic, dict.fromkeys(starts, LATEST))
-    for piece in read_batches(loop, network, topic, starts, ends, patience):
+    for piece in read_batches(loop, network, topic, starts, ends, patience, limit=limit):
         for record in records.decode(piece.magic, piece.data):
             if record.offset >= starts[piece.partition]:
                 yield piece.partition, record
 
 
-def read_single(access: Access, topic: str, patience: float = 60) -> Iterator[Record]:
-    """All committed records of a topic of one partition, over a connection of their own."""
+def read_single(access: Access, topic: str, limit: float = math.inf) -> Iterator[Record]:
+    """All committed records of a topic of one partition, over a connection of their own, within so many seconds."""
     with opened(access, [topic]) as (loop, network):
         starts = list_offsets(network, topic, {0: EARLIEST})
-        for _, record in read_to_end(loop, network, topic, starts, patience):
+        for _, record in read_to_end(loop, network, topic, starts, min(limit, _PATIENCE_SECONDS), limit):
             yield record
 
 
@@ -113,13 +121,17 @@ def read_batches(
     topic: str,
     starts: Mapping[int, int],
     ends: Mapping[int, int],
-    patience: float = 60,
+    patience: float = _PATIENCE_SECONDS,
     isolation: int = READ_COMMITTED,
+    limit: float = math.inf,
 ) -> Iterator[CommittedBatch]:
     """All committed batches between the given offsets, not decoded; the first may begin before its start.
 
     With the other isolation also those of transactions that are open or were aborted, and nothing is waited for.
+    A broker may give nothing for `patience` seconds; a read that goes on takes as long as it takes, unless `limit` says
+    how many seconds the whole of it may take.
     """
+    deadline = _Deadline(limit)
     waiting = {partition: start for partition, start in starts.items() if start < ends[partition]}
     by_leader: dict[int, list[int]] = {}
     for partition in waiting:
@@ -127,7 +139,7 @@ def read_batches(
     for broker_id, members in by_leader.items():
         points = [FetchPoint(topic, network.topic_id(topic), partition, waiting[partition]) for partition in members]
         reader = _Reader(loop, network, broker_id, points, isolation)
-        yield from reader.read({p: ends[p] for p in members}, patience)
+        yield from reader.read({p: ends[p] for p in members}, patience, deadline)
 
 
 def fetch_once(loop: Loop, connection: Connection, session: FetchSession) -> FetchResult:
@@ -139,6 +151,35 @@ def fetch_once(loop: Loop, connection: Connection, session: FetchSession) -> Fet
     )
     loop.run_until(lambda: bool(results))
     return results[0]
+
+
+def why_silent(alias: str, late: FetchPoint, answers: Iterable[Fetched]) -> BrokerUnavailable:
+    """What to say of a partition that does not go on: whether a transaction hides the rest, the last answer tells."""
+    place = f"{alias} {late.topic}-{late.partition}"
+    for fetched in answers:
+        if fetched.point is late and fetched.last_stable_offset <= late.offset < fetched.high_watermark:
+            return BrokerUnavailable(f"{place}: an open transaction hides offset {late.offset} on")
+    return BrokerUnavailable(f"{place}: the broker gives nothing from offset {late.offset} on")
+
+
+class _Deadline:
+    """When a whole read must be over, whether or not it goes on."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._at = time.monotonic() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is used up."""
+        return time.monotonic() >= self._at
+
+    def check(self, alias: str, late: FetchPoint) -> None:
+        """Raise when the time is used up."""
+        if self.is_over:
+            place = f"{alias} {late.topic}-{late.partition}"
+            reached = f"was read up to offset {late.offset} in {self._seconds:.1f} s, which is too slow"
+            raise BrokerUnavailable(f"{place}: {reached}")
 
 
 class _Reader:
@@ -157,19 +198,22 @@ class _Reader:
         for point in points:
             self._session.add(point)
 
-    def read(self, ends: Mapping[int, int], patience: float) -> Iterator[CommittedBatch]:
-        deadline = time.monotonic() + patience
-        while any(point.offset < ends[point.partition] for point in self._points):
-            if time.monotonic() > deadline:
-                late = next(point for point in self._points if point.offset < ends[point.partition])
-                raise BrokerUnavailable(
-                    f"{self._alias} {late.topic}-{late.partition}: an open transaction hides offset {late.offset} on"
-                )
-            for fetched in fetch_once(self._loop, self._connection, self._session).partitions:
+    def read(self, ends: Mapping[int, int], patience: float, deadline: _Deadline) -> Iterator[CommittedBatch]:
+        heard_at = time.monotonic()
+        while late := [point for point in self._points if point.offset < ends[point.partition]]:
+            deadline.check(self._alias, late[0])
+            before = [point.offset for point in self._points]
+            answers = fetch_once(self._loop, self._connection, self._session).partitions
+            for fetched in answers:
                 check(f"{self._alias} {fetched.point.topic}-{fetched.point.partition}", fetched.error_code)
                 yield from self._batches(fetched)
+            now = time.monotonic()
+            if [point.offset for point in self._points] != before:
+                heard_at = now  # also whoever uses the batches has taken its time
+            elif now - heard_at >= patience or deadline.is_over:
+                raise why_silent(self._alias, late[0], answers)
 
-    def _batches(self, fetched: fetching.Fetched) -> Iterator[CommittedBatch]:
+    def _batches(self, fetched: Fetched) -> Iterator[CommittedBatch]:
         point = fetched.point
         aborted = self._aborted[point.partition]
         aborted.announce(fetched.aborted)

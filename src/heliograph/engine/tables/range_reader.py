@@ -14,8 +14,6 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network, opened
 
-_PATIENCE = 24 * 3600.0  # for the whole range, which ends before the first open transaction
-
 
 def read_range(access: Access, chosen: OffsetRange) -> Iterator[pa.RecordBatch]:
     """The records of a range as rows."""
@@ -36,7 +34,7 @@ def read_range(access: Access, chosen: OffsetRange) -> Iterator[pa.RecordBatch]:
 def intact_batches(loop: Loop, network: Network, chosen: OffsetRange) -> Iterator[reading.CommittedBatch]:
     """The committed batches of a range, each as its producer made it; the first may begin before the range."""
     (topic, number), first, end = chosen
-    for batch in reading.read_batches(loop, network, topic, {number: first}, {number: end}, _PATIENCE):
+    for batch in reading.read_batches(loop, network, topic, {number: first}, {number: end}):
         if batch.magic >= 2 and not batches.is_intact(batch.data, batch.header):
             raise DataError(f"{chosen.where}: the batch at offset {batch.header.base_offset} fails its checksum")
         yield batch

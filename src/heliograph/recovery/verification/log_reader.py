@@ -14,7 +14,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchLimits, FetchPoint, FetchSession
 from heliograph.kafka.network import LEADER_CHANGES, Network, check
 from heliograph.kafka.patience import Patience
-from heliograph.kafka.reading import CommittedBatch
+from heliograph.kafka.reading import CommittedBatch, why_silent
 from heliograph.model import TopicPartition
 
 _FETCH_BYTES = 4 * 1024 * 1024
@@ -107,16 +107,15 @@ class LogReader:
             if not self._aborted.hides(batch, header) and self._counts(header.producer_id):
                 found.append(CommittedBatch(self._where.partition, magic, header, batch))
             self._point.offset = max(self._point.offset, header.last_offset + 1)
-        self._note(self._point.offset - began, len(fetched.records))
+        self._note(self._point.offset - began, fetched)
         return found
 
-    def _note(self, offsets: int, size: int) -> None:
+    def _note(self, offsets: int, fetched: Fetched) -> None:
         now = time.monotonic()
         if offsets:
-            self._heard_at, self._bytes_per_offset = now, size / offsets
+            self._heard_at, self._bytes_per_offset = now, len(fetched.records) / offsets
         elif now - self._heard_at > _PATIENCE_SECONDS:
-            place = f"{self._network.access.alias} {self._where}"
-            raise BrokerUnavailable(f"{place}: an open transaction hides offset {self._point.offset} on")
+            raise why_silent(self._network.access.alias, self._point, [fetched])
 
 
 def _old_header(magic: int, batch: memoryview) -> BatchHeader:
