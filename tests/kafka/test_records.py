@@ -96,3 +96,18 @@ def test_joined_batches_hold_all_their_records_in_order(codec: int) -> None:
     header = batches.read_header(memoryview(data))
     assert header.can_be_copied
     assert (header.record_count, header.attributes & 7) == (17, codec)
+
+
+@pytest.mark.parametrize(("magic", "compression"), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (1, 3)])
+def test_headers_of_old_formats_tell_their_offsets(magic: int, compression: int) -> None:
+    """Without compression each message stands for itself."""
+    data = memoryview(handmade.old_log(magic, 100, 5, compression))
+    headers = [records.header_of(found, piece) for found, piece in batches.split(data)]
+    spans = [(header.base_offset, header.last_offset, header.record_count) for header in headers]
+    assert spans == ([(100, 104, 5)] if compression else [(offset, offset, 1) for offset in range(100, 105)])
+    assert not any(header.is_control or header.is_transactional for header in headers)
+
+
+def test_headers_of_the_new_format_are_read_as_they_are() -> None:
+    data = memoryview(handmade.data(10, 3, last_delta=8))
+    assert records.header_of(2, data) == batches.read_header(data)

@@ -51,9 +51,22 @@ def marker(base_offset: int, producer_id: int, *, commit: bool) -> bytes:
 
 def old_format(magic: int, base_offset: int, count: int, compression: int = 0) -> bytes:
     """A message set of format 0 or 1 as the Kafka client library writes it, for producers that did."""
+    return _old_messages(magic, base_offset, range(base_offset, base_offset + count), compression)
+
+
+def old_log(magic: int, base_offset: int, count: int, compression: int = 0) -> bytes:
+    """The same as brokers keep it: compressed messages are inside one that has the offset of the last of them."""
+    if not compression:
+        return old_format(magic, base_offset, count)
+    first = 0 if magic else base_offset  # in format 1 offsets count from the beginning of the set
+    content = _old_messages(magic, first, range(base_offset, base_offset + count), compression)
+    return struct.pack(">q", base_offset + count - 1) + content[8:]
+
+
+def _old_messages(magic: int, first: int, numbers: range, compression: int) -> bytes:
     builder = LegacyRecordBatchBuilder(magic=magic, compression_type=compression, batch_size=1 << 20)
-    for offset in range(base_offset, base_offset + count):
-        builder.append(offset, timestamp=TIME + offset, key=None, value=b"v%d" % offset)
+    for offset, number in enumerate(numbers, first):
+        builder.append(offset, timestamp=TIME + number, key=None, value=b"v%d" % number)
     return bytes(builder.build())
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 HEADER_SIZE = 61
+PREFIX_SIZE = 12  # of all formats: the offset, and the length of what follows
 _BASE_OFFSET = struct.Struct(">q")
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _PREFIX = struct.Struct(">qiib")  # up to and with the magic
@@ -84,7 +85,7 @@ def split(records: memoryview) -> Iterator[tuple[int, memoryview]]:
     position, end = 0, len(records)
     while position + _PREFIX.size <= end:
         _, length, _, magic = _PREFIX.unpack_from(records, position)
-        following = position + 12 + length
+        following = position + PREFIX_SIZE + length
         if following > end:
             return
         yield magic, records[position:following]

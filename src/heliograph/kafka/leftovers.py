@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 from kafka.protocol.admin.transactions import DescribeProducersRequest
 
 from heliograph.errors import BrokerUnavailable
-from heliograph.kafka import batches, fetching, reading
-from heliograph.kafka.batches import BatchHeader, control_type
-from heliograph.kafka.fetching import READ_UNCOMMITTED, FetchLimits, FetchPoint, FetchSession
-from heliograph.kafka.network import Network, check
+from heliograph.kafka import reading
+from heliograph.kafka.batches import control_type
+from heliograph.kafka.fetching import READ_UNCOMMITTED
+from heliograph.kafka.network import Network
 from heliograph.kafka.patience import Patience
+from heliograph.kafka.reading import LogBatch
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import TopicPartition
 
@@ -111,29 +112,19 @@ def _was_committed(network: Network, known: Sequence[ProducerState], epoch: int)
     """
     for state in known:
         if state.epoch == epoch + 1 and not state.is_open:
-            for header, batch in _batches_since(network, state.where, state.last_timestamp):
+            for batch in _batches_since(network, state.where, state.last_timestamp):
+                header = batch.header
                 if header.is_control and (header.producer_id, header.producer_epoch) == (state.producer_id, epoch + 1):
-                    return control_type(batch) == _COMMIT
+                    return control_type(batch.data) == _COMMIT
     return False
 
 
-def _batches_since(network: Network, where: TopicPartition, time_ms: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+def _batches_since(network: Network, where: TopicPartition, time_ms: int) -> Iterator[LogBatch]:
     """All batches from a time on, committed or not."""
-    start = reading.list_many(network, {where: time_ms})[where]
+    start = max(reading.list_many(network, {where: time_ms})[where], 0)
     end = reading.list_many(network, {where: reading.LATEST})[where]
-    point = FetchPoint(where.topic, network.topic_id(where.topic), where.partition, max(start, 0))
-    connection = network.connection(network.leader(*where).broker_id)
-    version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
-    session = FetchSession(version, FetchLimits(max_wait_ms=100, isolation=READ_UNCOMMITTED), is_remembered=False)
-    session.add(point)
-    while point.offset < end:
-        for fetched in reading.fetch_once(network.loop, connection, session).partitions:
-            check(f"{network.access.alias} {where}", fetched.error_code)
-            for _, batch in batches.split(fetched.records):
-                header = batches.read_header(batch)
-                yield header, batch
-                point.offset = header.last_offset + 1
-            session.moved(point)
+    span = {where.partition: start}, {where.partition: end}
+    return reading.read_log(network.loop, network, where.topic, *span, isolation=READ_UNCOMMITTED)
 
 
 def _await_ends(

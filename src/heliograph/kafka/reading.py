@@ -35,6 +35,16 @@ class CommittedBatch(NamedTuple):
     data: memoryview
 
 
+class LogBatch(NamedTuple):
+    """A batch wherever it stands in a log; hidden are transaction markers, and data of aborted transactions."""
+
+    partition: int
+    magic: int
+    header: BatchHeader
+    data: memoryview
+    is_hidden: bool
+
+
 def list_offsets(network: Network, topic: str, partitions: Mapping[int, int], isolation: int = 0) -> dict[int, int]:
     """As `list_many`, for partitions of one topic."""
     wanted = {TopicPartition(topic, number): when for number, when in partitions.items()}
@@ -131,6 +141,22 @@ def read_batches(
     A broker may give nothing for `patience` seconds; a read that goes on takes as long as it takes, unless `limit` says
     how many seconds the whole of it may take.
     """
+    for batch in read_log(loop, network, topic, starts, ends, patience, isolation, limit):
+        if not batch.is_hidden:
+            yield CommittedBatch(*batch[:4])
+
+
+def read_log(
+    loop: Loop,
+    network: Network,
+    topic: str,
+    starts: Mapping[int, int],
+    ends: Mapping[int, int],
+    patience: float = _PATIENCE_SECONDS,
+    isolation: int = READ_COMMITTED,
+    limit: float = math.inf,
+) -> Iterator[LogBatch]:
+    """As `read_batches`, with what is hidden from those who read records."""
     deadline = _Deadline(limit)
     waiting = {partition: start for partition, start in starts.items() if start < ends[partition]}
     by_leader: dict[int, list[int]] = {}
@@ -198,7 +224,7 @@ class _Reader:
         for point in points:
             self._session.add(point)
 
-    def read(self, ends: Mapping[int, int], patience: float, deadline: _Deadline) -> Iterator[CommittedBatch]:
+    def read(self, ends: Mapping[int, int], patience: float, deadline: _Deadline) -> Iterator[LogBatch]:
         heard_at = time.monotonic()
         while late := [point for point in self._points if point.offset < ends[point.partition]]:
             deadline.check(self._alias, late[0])
@@ -213,13 +239,12 @@ class _Reader:
             elif now - heard_at >= patience or deadline.is_over:
                 raise why_silent(self._alias, late[0], answers)
 
-    def _batches(self, fetched: Fetched) -> Iterator[CommittedBatch]:
+    def _batches(self, fetched: Fetched) -> Iterator[LogBatch]:
         point = fetched.point
         aborted = self._aborted[point.partition]
         aborted.announce(fetched.aborted)
         for magic, batch in batches.split(fetched.records):
-            header = batches.read_header(batch)
-            if not aborted.hides(batch, header):
-                yield CommittedBatch(point.partition, magic, header, batch)
-            point.offset = header.last_offset + 1
+            header = records.header_of(magic, batch)
+            yield LogBatch(point.partition, magic, header, batch, aborted.hides(batch, header))
+            point.offset = max(point.offset, header.last_offset + 1)
         self._session.moved(point)

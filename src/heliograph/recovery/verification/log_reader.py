@@ -9,7 +9,6 @@ from uuid import UUID
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka import batches, fetching, records
 from heliograph.kafka.aborted import AbortedTransactions
-from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchLimits, FetchPoint, FetchSession
 from heliograph.kafka.network import LEADER_CHANGES, Network, check
@@ -103,7 +102,7 @@ class LogReader:
         self._aborted.announce(fetched.aborted)
         began, found = self._point.offset, []
         for magic, batch in batches.split(fetched.records):
-            header = batches.read_header(batch) if magic >= 2 else _old_header(magic, batch)
+            header = records.header_of(magic, batch)
             if not self._aborted.hides(batch, header) and self._counts(header.producer_id):
                 found.append(CommittedBatch(self._where.partition, magic, header, batch))
             self._point.offset = max(self._point.offset, header.last_offset + 1)
@@ -116,10 +115,3 @@ class LogReader:
             self._heard_at, self._bytes_per_offset = now, len(fetched.records) / offsets
         elif now - self._heard_at > _PATIENCE_SECONDS:
             raise why_silent(self._network.access.alias, self._point, [fetched])
-
-
-def _old_header(magic: int, batch: memoryview) -> BatchHeader:
-    """What can be said of a message set of format 0 or 1."""
-    last = int.from_bytes(batch[:8], "big")
-    first = next(record.offset for record in records.decode(magic, batch))
-    return BatchHeader(first, len(batch) - 12, -1, magic, 0, 0, last - first, -1, -1, -1, -1, -1, last - first + 1)
