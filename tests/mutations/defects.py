@@ -324,6 +324,14 @@ _POSITIONS = (
         ("tests/engine/test_provenance.py::test_each_ledger_counts_where_it_is_named",),
     ),
     Defect(
+        "provenance-takes-a-refusal-for-a-flow-that-has-not-begun",
+        "Only a ledger that does not exist means that a flow has not begun.",
+        "kafka/ledger_writers.py",
+        "            if failure == UNKNOWN_TOPIC:\n",
+        "            if failure:\n",
+        ("tests/kafka/test_ledger_writers.py::test_a_ledger_that_cannot_be_asked_for_is_no_flow_that_has_not_begun",),
+    ),
+    Defect(
         "provenance-by-header-fails-open",
         "A record whose header says that it came from the target is not sent back.",
         "engine/provenance.py",

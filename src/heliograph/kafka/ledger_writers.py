@@ -5,7 +5,7 @@ from __future__ import annotations
 from heliograph.kafka import ledger, reading, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_UNCOMMITTED
-from heliograph.kafka.network import Network
+from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check
 from heliograph.kafka.reading import EARLIEST, LATEST
 
 _NO_PRODUCER = -1
@@ -40,8 +40,10 @@ class LedgerWriters:
         """
         topic = self._ledger_topic
         if self._read_to is None:
-            if self._network.look_up([topic]):
+            failure = self._network.look_up([topic]).get(topic, 0)
+            if failure == UNKNOWN_TOPIC:
                 return  # the flow has not begun; it may until the next unknown id is met
+            check(f"{self._network.access.alias} topic {topic}", failure)
             self._read_to = reading.list_offsets(self._network, topic, {0: EARLIEST})[0]
         ends = reading.list_offsets(self._network, topic, {0: LATEST})
         starts = {0: self._read_to}

@@ -22,8 +22,9 @@ from heliograph.kafka.patience import Patience
 Address = tuple[str, int]
 
 GROUP, TRANSACTION = 0, 1
+UNKNOWN_TOPIC = 3
 # What a moving partition answers: unknown topic, leader not available, not leader, offset not known after an election.
-LEADER_CHANGES = {3, 5, 6, 78}
+LEADER_CHANGES = {UNKNOWN_TOPIC, 5, 6, 78}
 _COORDINATOR_NOT_AVAILABLE = 15
 _SIMPLE_QUESTION_SECONDS = 10.0
 _failures: dict[Address, float] = {}  # when an address last failed; shared, since attempts of lanes are short-lived
