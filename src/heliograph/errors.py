@@ -14,7 +14,7 @@ HeliographError           1  something failed while running
 │   ├── BrokerRefused        the broker answered with an error code
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
 │   ├── FenceFailed          topics cannot be closed to producers, or not be opened again
-│   ├── MalformedRecord      a record of MirrorMaker 2's topics is not what it should be
+│   ├── MalformedRecord      a batch, or a record of MirrorMaker 2's topics, is not what it should be
 │   └── Fenced               a newer producer has taken our transactional id
 │       └── TakenOver     5  the flow belongs to another mirror now
 ├── DriverGone            1  a lane has lost the process that planned it
@@ -132,7 +132,7 @@ class FenceFailed(ClusterError):
 
 
 class MalformedRecord(ClusterError):
-    """A record of MirrorMaker 2's topics is not what it should be."""
+    """A batch of any topic, or a record of MirrorMaker 2's topics, is not what it should be."""
 
 
 class Fenced(ClusterError):

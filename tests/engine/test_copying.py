@@ -248,3 +248,33 @@ def test_batches_before_the_position_are_neither_copied_again_nor_move_it_back()
     bench.append(40)
     [progress], position = bench.copy.take_progress()
     assert (progress.runs, position.offset, position.target_offset) == ((Run(7, 40, 2),), 8, 41)
+
+
+# -- what cannot be read -----------------------------------------------------------------------------------------------
+
+
+def test_names_of_headers_that_are_no_utf8_do_not_keep_small_batches_from_being_joined() -> None:
+    bench = Bench()
+    bench.accept(handmade.data(0, 2), handmade.foreign_header(2, 2))
+    assert bench.copy.failure is None
+    [(_, found)] = bench.queued()
+    assert [record.headers[0][0].encode("utf-8", "surrogateescape") for record in found[2:]] == [
+        handmade.FOREIGN_NAME, handmade.FOREIGN_NAME,
+    ]  # fmt: skip
+
+
+def test_small_batches_that_cannot_be_read_are_left_to_the_targets_judgement() -> None:
+    bench = Bench()
+    assert bench.accept(*(handmade.undecodable(offset) for offset in range(3)), large(3)) == 4
+    assert bench.copy.failure is None
+    assert [batches.read_header(memoryview(data)).base_offset for data, *_ in bench.target.queue] == [0, 1, 2, 3]
+
+
+def test_a_batch_that_must_be_read_and_cannot_stops_the_partition_and_is_named() -> None:
+    bench = Bench()
+    bench.accept(large(0, 3), handmade.undecodable(3, last_delta=4), large(8))
+    assert bench.copy.failure is not None
+    assert bench.copy.failure.source == SOURCE
+    assert bench.copy.failure.reason.startswith("the batch at offset 3 cannot be read: ")
+    assert bench.numbers() == [[0, 1, 2]]
+    assert bench.point.offset == 3

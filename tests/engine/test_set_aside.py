@@ -8,16 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka import batches
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.producing import Batch
-from heliograph.kafka.records import Record
+from heliograph.kafka.records import Record, decode
 from heliograph.model import Assignment, Event, EventKind, LanePlan, TopicPartition
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
-from tests.zoo import raw
+from tests.zoo import handmade, raw
 from tests.zoo.odd_records import numbered
 from tests.zoo.topics import create_topic, fresh_name
 
@@ -159,3 +161,41 @@ def test_a_damaged_batch_stops_its_partition_right_before_it(ward: Ward, primary
     assert aside.reason == "the batch at offset 15 fails its checksum on the source"
     assert ward.copied(ward.bad) == list(range(15))
     assert ward.positions()[ward.bad].offset == 14
+
+
+def feign_compression(log: Path, base_offset: int) -> None:
+    """Let a batch say that it is compressed with gzip, though it is not, under a checksum that is right."""
+    content = bytearray(log.read_bytes())
+    for _, batch in batches.split(memoryview(content)):
+        if batches.read_header(batch).base_offset == base_offset:
+            batch[22] |= 1
+            batch[17:21] = crc32c(batch[21:]).to_bytes(4, "big")
+    with open(log, "r+b") as file:
+        file.write(content)
+
+
+def test_a_batch_that_nobody_can_unpack_stops_its_partition_and_is_named(ward: Ward, primary: EmbeddedCluster) -> None:
+    for first in (10, 15, 20):
+        ward.feed(ward.bad, range(first, first + 5))
+    folder = primary.brokers[0].spec.folder / "data" / str(ward.bad)
+    feign_compression(folder / "00000000000000000000.log", base_offset=15)
+    aside = expect_set_aside(ward)
+    assert aside.reason.startswith("the target refuses it: ")
+    assert "it has offsets 15 to 19 of the source" in aside.reason
+    copied = ward.copied(ward.bad)
+    assert copied in (list(range(10)), list(range(15)))
+    assert ward.positions()[ward.bad].offset == len(copied) - 1
+
+
+# -- oddities that are none --------------------------------------------------------------------------------------------
+
+
+def test_names_of_headers_that_are_no_utf8_arrive_as_they_are(ward: Ward) -> None:
+    raw.append(ward.stations.source, ward.bad, [handmade.foreign_header(0, 2), handmade.foreign_header(0, 3)])
+    with ward.lane_walk() as walk:
+        walk.until_copied({ward.bad: 15})
+    found = raw.fetch_batches(ward.stations.target, ward.pairs[ward.bad])
+    pieces = [memoryview(data) for header, data in found if not header.is_control]
+    names = [record.headers[0][0] for piece in pieces for record in decode(2, piece)]
+    assert [name.encode("utf-8", "surrogateescape") for name in names[-5:]] == [handmade.FOREIGN_NAME] * 5
+    assert ward.events() == []

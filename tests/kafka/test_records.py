@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
+from heliograph.errors import MalformedRecord
 from heliograph.kafka import batches, records
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.records import Record
@@ -111,3 +112,71 @@ def test_headers_of_old_formats_tell_their_offsets(magic: int, compression: int)
 def test_headers_of_the_new_format_are_read_as_they_are() -> None:
     data = memoryview(handmade.data(10, 3, last_delta=8))
     assert records.header_of(2, data) == batches.read_header(data)
+
+
+# -- what no stock codec reads -----------------------------------------------------------------------------------------
+
+FOREIGN = [(handmade.FOREIGN_NAME.decode("utf-8", "surrogateescape"), b"x"), ("plain", None)]
+
+
+def section_of(data: bytes | bytearray) -> bytes:
+    return bytes(data[batches.HEADER_SIZE :])
+
+
+def test_names_of_headers_that_are_no_utf8_are_carried_through() -> None:
+    data = handmade.foreign_header(10, 3)
+    decoded = list(records.decode(2, memoryview(data)))
+    assert [(record.offset, record.value, list(record.headers)) for record in decoded] == [
+        (10 + i, b"v%d" % (10 + i), FOREIGN) for i in range(3)
+    ]
+    assert section_of(records.encode(decoded)) == section_of(data)
+    assert section_of(records.encode_apart(decoded)) == section_of(data)
+
+
+def test_records_before_a_foreign_name_come_once() -> None:
+    first, second = handmade.record(b"a"), handmade.record(b"b", 1, headers=[(b"\xff", b"")])
+    decoded = list(records.decode(2, memoryview(handmade.batch(0, [first, second]))))
+    assert [record.value for record in decoded] == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+def test_batches_with_foreign_names_are_joined_and_stamped_as_others_are(codec: int) -> None:
+    pieces = [memoryview(records.encode(numbered(2), compression=codec)), memoryview(handmade.foreign_header(0, 2))]
+    joined = memoryview(records.join(pieces, codec))
+    header = batches.read_header(joined)
+    assert batches.is_intact(joined, header)
+    assert (header.record_count, header.attributes & 7, header.can_be_copied) == (4, codec, True)
+    assert [list(record.headers) for record in records.decode(2, joined)][2:] == [FOREIGN, FOREIGN]
+    stamped = memoryview(records.encode(records.decode(2, joined), STAMP, 44, codec))
+    header = batches.read_header(stamped)
+    assert batches.is_intact(stamped, header)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (12, 3, 44)
+    assert header.is_transactional
+
+
+def test_times_that_the_broker_set_count_for_foreign_names_too() -> None:
+    data = handmade.foreign_header(0, 2, attributes=handmade.LOG_APPEND_TIME, max_time=handmade.TIME + 500)
+    assert {record.timestamp for record in records.decode(2, memoryview(data))} == {handmade.TIME + 500}
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_what_cannot_be_unpacked_is_told_with_its_offset(codec: int) -> None:
+    data = memoryview(handmade.undecodable(70, 2, codec))
+    for attempt in (lambda: list(records.decode(2, data)), lambda: records.content(data)):
+        with pytest.raises(MalformedRecord, match="the batch at offset 70 cannot be read"):
+            attempt()
+    with pytest.raises(MalformedRecord, match="the batch at offset 70 cannot be read"):
+        records.join([memoryview(handmade.data(0)), data], codec)
+
+
+def test_an_old_message_that_cannot_be_unpacked_is_told_with_its_offset() -> None:
+    damaged = bytearray(handmade.old_log(1, 30, 5, compression=1))
+    damaged[40:60] = bytes(20)
+    with pytest.raises(MalformedRecord, match="the batch at offset 34 cannot be read"):
+        records.header_of(1, memoryview(damaged))
+
+
+def test_a_batch_whose_records_end_too_early_is_told() -> None:
+    data = handmade.batch(5, [handmade.record(b"a", headers=[(b"\xff", b"long enough")])[:-4]])
+    with pytest.raises(MalformedRecord, match="the batch at offset 5 cannot be read"):
+        list(records.decode(2, memoryview(data)))

@@ -26,8 +26,8 @@ _RECORDS = (
         "drop-the-first-record-of-a-joined-batch",
         "Batches that are joined keep all their records.",
         "kafka/records.py",
-        "        for record in DefaultRecordBatch(bytes(batch)):\n",
-        "        for record in list(DefaultRecordBatch(bytes(batch)))[1:]:\n",
+        "            for record in DefaultRecordBatch(bytes(batch)):\n",
+        "            for record in list(DefaultRecordBatch(bytes(batch)))[1:]:\n",
         (f"{_COPYING}::test_small_batches_that_come_together_leave_as_one",),
     ),
     Defect(

@@ -9,12 +9,20 @@ from crc32c import crc32c
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40
+FOREIGN_NAME = b"gr\xf6\xdfe"  # Latin-1
 TIME = 1_700_000_000_000
 
 
-def record(value: bytes, offset_delta: int = 0, key: bytes | None = None, time_delta: int = 0) -> bytes:
-    """One record of message format 2, without headers."""
-    content = b"\0" + _varint(time_delta) + _varint(offset_delta) + _sized(key) + _sized(value) + _varint(0)
+def record(
+    value: bytes,
+    offset_delta: int = 0,
+    key: bytes | None = None,
+    time_delta: int = 0,
+    headers: Sequence[tuple[bytes, bytes | None]] = (),
+) -> bytes:
+    """One record of message format 2."""
+    content = b"\0" + _varint(time_delta) + _varint(offset_delta) + _sized(key) + _sized(value) + _varint(len(headers))
+    content += b"".join(_sized(part) for header in headers for part in header)
     return _varint(len(content)) + content
 
 
@@ -40,6 +48,17 @@ def batch(
 def data(base_offset: int, count: int = 1, **fields: int) -> bytes:
     """A batch of so many records, each told by its offset."""
     return batch(base_offset, [record(b"v%d" % (base_offset + i), i) for i in range(count)], **fields)
+
+
+def foreign_header(base_offset: int, count: int = 1, **fields: int) -> bytes:
+    """A batch of records with a header each whose name is no UTF-8, as clients that do not look write it."""
+    headers = [(FOREIGN_NAME, b"x"), (b"plain", None)]
+    return batch(base_offset, [record(b"v%d" % (base_offset + i), i, headers=headers) for i in range(count)], **fields)
+
+
+def undecodable(base_offset: int, count: int = 1, compression: int = 1, **fields: int) -> bytes:
+    """A batch that says it is compressed and is not; its checksum is right."""
+    return data(base_offset, count, attributes=compression, **fields)
 
 
 def marker(base_offset: int, producer_id: int, *, commit: bool) -> bytes:

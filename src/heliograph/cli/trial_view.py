@@ -108,7 +108,7 @@ def _aligned(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str 
 
 def _text_lines(name: str, value: Any) -> list[str]:
     if name == "headers":
-        return [f"{header.name}: {_header_text(header)}" for header in value] or ["-"]
+        return [f"{_name_text(header)}: {_header_text(header)}" for header in value] or ["-"]
     if name == "timestamp":
         return [_time_text(value)]
     if value is None:
@@ -125,6 +125,11 @@ def _time_text(timestamp: int | None) -> str:
     return f"{timestamp} ({plain_text(Instant(timestamp))})"
 
 
+def _name_text(header: Header) -> str:
+    """Bytes that are no UTF-8 cannot be printed."""
+    return header.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def _header_text(header: Header) -> str:
     return "null" if header.value is None else _text_or_base64(header.value)
 
@@ -136,7 +141,7 @@ def _snapshot_data(snapshot: Snapshot) -> Data:
         "timestamp": snapshot.timestamp,
         "key": _data(snapshot.key),
         "value": _data(snapshot.value),
-        "headers": [{"name": item.name, "value": _data(item.value)} for item in snapshot.headers],
+        "headers": [{"name": _name_text(item), "value": _data(item.value)} for item in snapshot.headers],
     }
 
 

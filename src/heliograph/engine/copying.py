@@ -11,7 +11,7 @@ from typing import NamedTuple
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
 from heliograph.engine.provenance import TopicProvenance
 from heliograph.engine.runs import add_run
-from heliograph.errors import PartitionFailed
+from heliograph.errors import MalformedRecord, PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.batches import BatchHeader
@@ -147,6 +147,8 @@ class PartitionCopy:
                     self._accept_old(magic, batch)
         except PartitionFailed as failure:
             self.failure = failure
+        except MalformedRecord as error:
+            self.failure = PartitionFailed(self.assignment.source, f"{error}, on the source")
         self._flush_small(on_done)
         return self._held
 
@@ -239,8 +241,13 @@ class PartitionCopy:
             for header, batch in small:
                 self._pass_on(header, batch, on_done)
             return
+        try:
+            data = records.join([batch for _, batch in small], small[0][0].attributes & batches.COMPRESSION_MASK)
+        except MalformedRecord:  # whole batches can be passed on without being read; the target says what it takes
+            for header, batch in small:
+                self._pass_on(header, batch, on_done)
+            return
         pieces = tuple((header.base_offset, header.record_count) for header, _ in small)
-        data = records.join([batch for _, batch in small], small[0][0].attributes & batches.COMPRESSION_MASK)
         newest = max(header.max_timestamp for header, _ in small)
         times = _Times.spread(small[0][0].first_timestamp, newest, sum(length for _, length in pieces))
         last = small[-1][0]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from heliograph.errors import BrokerRefused, PartitionFailed
-from heliograph.kafka import batches, producing
+from heliograph.errors import BrokerRefused, MalformedRecord, PartitionFailed
+from heliograph.kafka import batches, producing, records
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.network import Network, error_name
 from heliograph.kafka.producing import Appended, Batch
@@ -24,6 +24,7 @@ _ALL_REPLICAS = -1
 # the topic, timestamp out of range, invalid record.
 _INVALID_TIMESTAMP = 32
 _CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
+_MAY_BE_UNREADABLE = {-1, 2}  # an error of the broker's own, a corrupt message
 
 OnAppended = Callable[[int], None]
 
@@ -187,8 +188,23 @@ class Outgoing:
         # With a refused timestamp the broker tells the time; a reason that changes would be news with every attempt.
         message = "" if item.error_code == _INVALID_TIMESTAMP else item.message
         reason = f"{error_name(item.error_code)} {message}".strip()
-        if item.error_code in _CONCERNS_PARTITION and batch is not None:
+        if batch is not None and _concerns_partition(item.error_code, batch):
             raise PartitionFailed(batch.source, f"the target refuses it: {reason}", where)
         name = f"{self._network.access.alias} {where}"
         check_fenced(name, item.error_code)
         raise BrokerRefused(name, item.error_code, reason)
+
+
+def _concerns_partition(error_code: int, batch: Queued) -> bool:
+    """Whether an answer speaks of what is written; brokers have no word of its own for what they cannot unpack."""
+    if error_code in _CONCERNS_PARTITION:
+        return True
+    return error_code in _MAY_BE_UNREADABLE and _is_unreadable(batch)
+
+
+def _is_unreadable(batch: Queued) -> bool:
+    try:
+        records.content(memoryview(batch.data))
+    except MalformedRecord:
+        return True
+    return False

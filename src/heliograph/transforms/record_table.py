@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -50,6 +50,7 @@ class RecordTable:
     def _row(self, message: Message) -> tuple[Any, ...] | None:
         try:
             key, value = message.key.encoded(message.topic), message.value.encoded(message.topic)
+            _check_names(message.headers)
         except DataError as error:
             self._unwritten[message.offset] = error
             return None
@@ -144,3 +145,11 @@ _SETTERS: dict[str, Callable[[Message, Any], None]] = {
     "timestamp": _set("timestamp"),
     "headers": _set_headers,
 }
+
+
+def _check_names(headers: Iterable[Header]) -> None:
+    for header in headers:
+        try:
+            header.name.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"the name of a header is not UTF-8, which no table holds: {header.name!a}") from None

@@ -7,6 +7,8 @@ from itertools import accumulate
 
 import pyarrow as pa
 
+from heliograph.errors import MalformedRecord
+from heliograph.kafka.plain_records import is_utf8
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
@@ -82,6 +84,13 @@ class Gathered:
             pa.array([time_type for _, _, time_type, rows in chunks for _ in rows], pa.int32()),
             _headers(headers),
         ]
+
+
+def check_text(decoded: Sequence[Record]) -> None:
+    """Raise MalformedRecord at the first record that cannot be a row: names of headers are texts there."""
+    for record in decoded:
+        if record.headers and not all(is_utf8(name) for name, _ in record.headers):
+            raise MalformedRecord(f"the record at offset {record.offset} has a header whose name is not UTF-8")
 
 
 def _headers(columns: Sequence[Sequence[tuple[str, bytes | None]]]) -> pa.Array:

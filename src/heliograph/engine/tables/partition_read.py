@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 from heliograph.engine.provenance import TopicProvenance
-from heliograph.engine.tables.columns import CREATE_TIME, LOG_APPEND_TIME, Gathered
+from heliograph.engine.tables.columns import CREATE_TIME, LOG_APPEND_TIME, Gathered, check_text
 from heliograph.engine.tables.handover import Covered
-from heliograph.errors import PartitionFailed
+from heliograph.errors import MalformedRecord, PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.fetching import Fetched, FetchPoint
@@ -60,13 +60,16 @@ class PartitionRead:
         self.is_news = True
 
     def accept(self, fetched: Fetched, into: Gathered) -> None:
-        """Decode a fetched piece of log; raises PartitionFailed at a batch that is corrupt, with all before it done."""
+        """Decode a fetched piece of log; raises PartitionFailed at what cannot be a row, with all before it done."""
         self._aborted.announce(fetched.aborted)
-        for magic, batch in batches.split(fetched.records):
-            if magic >= 2:
-                self._accept_batch(batch, into)
-            else:
-                self._accept_old(magic, batch, into)
+        try:
+            for magic, batch in batches.split(fetched.records):
+                if magic >= 2:
+                    self._accept_batch(batch, into)
+                else:
+                    self._accept_old(magic, batch, into)
+        except MalformedRecord as error:
+            raise PartitionFailed(self.source, f"{error}, on the source") from error
 
     def covered(self) -> Covered:
         """How far it was read."""
@@ -101,6 +104,7 @@ class PartitionRead:
         wanted = list(decoded)
         if wanted and wanted[0].offset < self.point.offset:
             wanted = [record for record in wanted if record.offset >= self.point.offset]
+        check_text(wanted)
         number = self._number << CODEC_BITS | attributes & batches.COMPRESSION_MASK
         if self._passes_by:
             self.passed_by.extend((number, record) for record in wanted)
