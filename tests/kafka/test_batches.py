@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
+from heliograph.errors import MalformedRecord
 from heliograph.kafka import batches
 from heliograph.kafka.batches import BatchHeader, ProducerStamp
 from tests.zoo import handmade
@@ -66,6 +68,31 @@ def test_split_leaves_out_a_batch_that_was_cut_off(counts: list[int], drawn: st.
     found = [bytes(batch) for _, batch in batches.split(memoryview(log[:cut]))]
     complete = [piece for i, piece in enumerate(pieces) if sum(map(len, pieces[: i + 1])) <= cut]
     assert found == complete
+
+
+@pytest.mark.parametrize("length", [-(2**31), -13, -12, -1, 0, 13, 48])
+def test_a_length_that_no_batch_has_is_told_with_its_offset(length: int) -> None:
+    damaged = bytearray(handmade.data(20, 3))
+    damaged[8:12] = length.to_bytes(4, "big", signed=True)
+    found = batches.split(memoryview(handmade.data(10) + damaged))
+    assert next(found)[0] == 2
+    with pytest.raises(MalformedRecord, match=f"the batch at offset 20 says that it has {length} bytes"):
+        next(found)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_length_that_no_old_message_has_is_told(magic: int) -> None:
+    damaged = bytearray(handmade.old_format(magic, 7, 1))
+    damaged[8:12] = bytes(4)
+    with pytest.raises(MalformedRecord, match="the batch at offset 7 says that it has 0 bytes"):
+        list(batches.split(memoryview(damaged)))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_the_smallest_old_messages_are_taken(magic: int) -> None:
+    builder = LegacyRecordBatchBuilder(magic=magic, compression_type=0, batch_size=1 << 20)
+    builder.append(0, timestamp=0, key=None, value=None)
+    assert len(list(batches.split(memoryview(bytes(builder.build()))))) == 1
 
 
 @pytest.mark.parametrize("stamp", [ProducerStamp(2**40, 300, True), ProducerStamp(-1, -1, False)])

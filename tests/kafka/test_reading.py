@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.errors import BrokerRefused, BrokerUnavailable
-from heliograph.kafka import reading
+from heliograph.errors import BrokerRefused, BrokerUnavailable, MalformedRecord
+from heliograph.kafka import batches, reading
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
@@ -98,3 +98,16 @@ def test_a_start_beyond_the_beginning_of_the_log_is_refused(primary: EmbeddedClu
     raw.append(primary.bootstrap_servers, TopicPartition(topic, 0), [raw.batch_of(numbered(2))])
     with pytest.raises(BrokerRefused):
         values(primary, topic, {0: -5})
+
+
+def test_a_batch_with_an_impossible_length_is_named(primary: EmbeddedCluster, topic: str) -> None:
+    where = TopicPartition(topic, 0)
+    raw.append(primary.bootstrap_servers, where, [raw.batch_of(numbered(2)), raw.batch_of(numbered(2))])
+    log = primary.brokers[0].spec.folder / "data" / str(where) / "00000000000000000000.log"
+    content = log.read_bytes()
+    second = next(len(batch) for _, batch in batches.split(memoryview(content)))
+    with open(log, "r+b") as file:
+        file.seek(second + 8)
+        file.write((-12).to_bytes(4, "big", signed=True))
+    with pytest.raises(MalformedRecord, match=f"{where}: the batch at offset 2 says that it has -12 bytes"):
+        values(primary, topic, {0: 0})

@@ -14,10 +14,14 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
+from heliograph.errors import MalformedRecord
+
 HEADER_SIZE = 61
 PREFIX_SIZE = 12  # of all formats: the offset, and the length of what follows
 _BASE_OFFSET = struct.Struct(">q")
 _HEADER = struct.Struct(">qiibIhiqqqhii")
+_LEAST_LENGTH = HEADER_SIZE - PREFIX_SIZE
+_LEAST_LENGTHS = {0: 14, 1: 22}  # of messages of old formats, without key and value
 _PREFIX = struct.Struct(">qiib")  # up to and with the magic
 _ATTRIBUTES_AT = 21
 _CRC = struct.Struct(">I")
@@ -84,7 +88,9 @@ def split(records: memoryview) -> Iterator[tuple[int, memoryview]]:
     """The complete batches in a fetched piece of log, each with its magic; a cut-off last one is left out."""
     position, end = 0, len(records)
     while position + _PREFIX.size <= end:
-        _, length, _, magic = _PREFIX.unpack_from(records, position)
+        offset, length, _, magic = _PREFIX.unpack_from(records, position)
+        if length < _LEAST_LENGTHS.get(magic, _LEAST_LENGTH):
+            raise MalformedRecord(f"the batch at offset {offset} says that it has {length} bytes, which none has")
         following = position + PREFIX_SIZE + length
         if following > end:
             return

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from kafka.protocol.consumer import ListOffsetsRequest
 
-from heliograph.errors import BrokerUnavailable
+from heliograph.errors import BrokerUnavailable, MalformedRecord
 from heliograph.kafka import batches, fetching, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.access import Access
@@ -188,6 +189,15 @@ def why_silent(alias: str, late: FetchPoint, answers: Iterable[Fetched]) -> Brok
     return BrokerUnavailable(f"{place}: the broker gives nothing from offset {late.offset} on")
 
 
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Say where a batch is that is not what it should be."""
+    try:
+        yield
+    except MalformedRecord as error:
+        raise MalformedRecord(f"{place}: {error}") from error
+
+
 class _Deadline:
     """When a whole read must be over, whether or not it goes on."""
 
@@ -231,8 +241,10 @@ class _Reader:
             before = [point.offset for point in self._points]
             answers = fetch_once(self._loop, self._connection, self._session).partitions
             for fetched in answers:
-                check(f"{self._alias} {fetched.point.topic}-{fetched.point.partition}", fetched.error_code)
-                yield from self._batches(fetched)
+                place = f"{self._alias} {fetched.point.topic}-{fetched.point.partition}"
+                check(place, fetched.error_code)
+                with placed(place):
+                    yield from self._batches(fetched)
             now = time.monotonic()
             if [point.offset for point in self._points] != before:
                 heard_at = now  # also whoever uses the batches has taken its time

@@ -13,7 +13,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchLimits, FetchPoint, FetchSession
 from heliograph.kafka.network import LEADER_CHANGES, Network, check
 from heliograph.kafka.patience import Patience
-from heliograph.kafka.reading import CommittedBatch, why_silent
+from heliograph.kafka.reading import CommittedBatch, placed, why_silent
 from heliograph.model import TopicPartition
 
 _FETCH_BYTES = 4 * 1024 * 1024
@@ -101,11 +101,12 @@ class LogReader:
     def _pieces(self, fetched: Fetched) -> list[CommittedBatch]:
         self._aborted.announce(fetched.aborted)
         began, found = self._point.offset, []
-        for magic, batch in batches.split(fetched.records):
-            header = records.header_of(magic, batch)
-            if not self._aborted.hides(batch, header) and self._counts(header.producer_id):
-                found.append(CommittedBatch(self._where.partition, magic, header, batch))
-            self._point.offset = max(self._point.offset, header.last_offset + 1)
+        with placed(f"{self._network.access.alias} {self._where}"):
+            for magic, batch in batches.split(fetched.records):
+                header = records.header_of(magic, batch)
+                if not self._aborted.hides(batch, header) and self._counts(header.producer_id):
+                    found.append(CommittedBatch(self._where.partition, magic, header, batch))
+                self._point.offset = max(self._point.offset, header.last_offset + 1)
         self._note(self._point.offset - began, fetched)
         return found
 
