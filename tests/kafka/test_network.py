@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import resource
 import socket
+import ssl
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 
 import pytest
 from kafka.protocol.metadata import MetadataRequest
 
+from heliograph.config.stores import TlsSettings
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.embedded.ports import free_ports
 from heliograph.errors import BrokerUnavailable, ClusterError
@@ -113,6 +116,29 @@ def test_a_broker_that_says_nothing_is_given_up(loop: Loop, mute: int, monkeypat
     with pytest.raises(BrokerUnavailable, match="no answer in time"):
         network(loop, mute).anyone()
     assert 0.3 <= time.monotonic() - began < 2.0
+
+
+@pytest.fixture
+def leaving() -> Iterator[int]:
+    """A port where every caller is heard and left without an answer, as by a broker that is about to end."""
+    with socket.create_server((HOST, 0)) as server, ThreadPoolExecutor(1) as pool:
+        pool.submit(_leave_callers, server)
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def _leave_callers(server: socket.socket) -> None:
+    with suppress(OSError):  # the end of the test
+        while True:
+            caller, _ = server.accept()
+            with caller:
+                caller.recv(65536)  # what was not read would make the end a reset
+
+
+def test_a_broker_that_ends_during_the_tls_handshake_refuses_nobody(loop: Loop, leaving: int) -> None:
+    tls = TlsSettings(None, None, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3, checks_host=True)
+    with pytest.raises(BrokerUnavailable, match=r"cannot connect: .*(?i:eof)"):
+        Network(loop, Access("test", [f"{HOST}:{leaving}"], tls)).anyone()
 
 
 # -- losing connections ------------------------------------------------------------------------------------------------

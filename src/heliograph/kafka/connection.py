@@ -84,6 +84,8 @@ class Connection:
             _tune(plain, self._access)
             context = self._access.tls_context()
             wrapped = context.wrap_socket(plain, server_hostname=host) if context else plain
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as error:  # who refuses us says so; who ends does not
+            raise BrokerUnavailable(f"{self.name}: cannot connect: {error}") from error
         except ssl.SSLError as error:
             raise AuthenticationFailed(f"{self.name}: TLS refused: {error.reason or error}") from error
         except StoreError as error:
