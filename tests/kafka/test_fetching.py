@@ -7,7 +7,7 @@ from kafka.protocol.consumer import FetchRequest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import batches, fetching
-from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchSession
+from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import decode
 from heliograph.model import TopicPartition
@@ -44,13 +44,13 @@ def request(version: int, session_epoch: int, partitions: list[int]) -> bytes:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_request_has_the_bytes_of_the_client_library(version: int) -> None:
+def test_a_askedhas_the_bytes_of_the_client_library(version: int) -> None:
     session = FetchSession(version, FetchLimits(10, 2, 3000, 1000, rack="r1"))
     session.add(point(7))
     assert session.encode() == request(version, 0, [7])
 
 
-def test_a_request_can_leave_the_rack_out() -> None:
+def test_a_askedcan_leave_the_rack_out() -> None:
     session = FetchSession(fetching.HIGHEST_VERSION, FetchLimits(rack="r1"))
     racks = []
     for session.prefers_rack in (True, False):
@@ -136,7 +136,7 @@ class TestAgainstABroker:
         assert record.value is not None
         return record.value
 
-    def test_the_first_request_names_all_and_later_ones_only_what_changed(
+    def test_the_first_askednames_all_and_later_ones_only_what_changed(
         self, primary: EmbeddedCluster, topic: str, version: int
     ) -> None:
         with raw.network(primary.bootstrap_servers, topic) as connected:
@@ -227,3 +227,53 @@ class TestAgainstABroker:
             ahead = FetchPoint(topic, network.topic_id(topic), 0, 50, epoch, last_fetched_epoch=epoch)
             [fetched] = raw.Fetcher(loop, network, ahead).fetch().partitions
         assert fetched.diverging == (epoch, 1)
+
+
+# -- clusters without ids of topics ------------------------------------------------------------------------------------
+
+
+def counts_of(result: FetchResult) -> dict[str, int]:
+    """By topic, how many records an answer brought."""
+    return {
+        item.point.topic: sum(batches.record_count(batch) for _, batch in batches.split(item.records))
+        for item in result.partitions
+        if item.records
+    }
+
+
+@pytest.fixture
+def two_topics(primary: EmbeddedCluster) -> list[str]:
+    names = [create_topic(primary.bootstrap_servers, fresh_name("nameless")) for _ in range(2)]
+    for name in names:
+        raw.append(primary.bootstrap_servers, TopicPartition(name, 0), [raw.batch_of(numbered(1))])
+    return names
+
+
+@pytest.mark.kafka
+def test_topics_that_have_no_ids_are_asked_for_by_their_names(primary: EmbeddedCluster, two_topics: list[str]) -> None:
+    with raw.network(primary.bootstrap_servers, *two_topics) as (loop, network):
+        points = [FetchPoint(name, UUID(int=0), 0, 0) for name in two_topics]
+        fetcher = raw.Fetcher(loop, network, *points)
+        assert fetcher.session.points == points
+        result = fetcher.fetch()
+        assert [item.error_code for item in result.partitions] == [0, 0]
+        assert counts_of(result) == dict.fromkeys(two_topics, 1)
+
+
+@pytest.mark.kafka
+def test_an_answer_that_was_asked_for_by_ids_counts_when_names_have_become_needed(
+    primary: EmbeddedCluster, two_topics: list[str]
+) -> None:
+    one, other = two_topics
+    with raw.network(primary.bootstrap_servers, *two_topics) as (loop, network):
+        point = FetchPoint(one, network.topic_id(one), 0, 0)
+        fetcher = raw.Fetcher(loop, network, point)
+        session, results = fetcher.session, list[FetchResult]()
+        asked = (fetching.API_KEY, session.version, True, [session.encode()])
+        fetcher.connection.send(*asked, lambda body: results.append(session.decode(body)))
+        session.add(FetchPoint(other, UUID(int=0), 0, 0))
+        loop.run_until(lambda: bool(results))
+        assert counts_of(results[0]) == {one: 1}
+        point.offset = 1
+        session.moved(point)
+        assert counts_of(fetcher.fetch()) == {other: 1}

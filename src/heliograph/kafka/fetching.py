@@ -25,6 +25,7 @@ _EPOCH_END = struct.Struct(">iq")
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 _NO_SESSION = -1
+_NO_ID = UUID(int=0)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class FetchSession:
         self.version = version
         self._is_remembered = is_remembered  # brokers have room for few sessions: short reads do without
         self._limits = limits
-        self._by_id = version >= _TOPIC_ID_VERSION
+        self._by_id = self._asked_by_id = version >= _TOPIC_ID_VERSION
         self._points: dict[tuple[bytes, int], FetchPoint] = {}
         self._changed: set[tuple[bytes, int]] = set()
         self._forgotten: list[tuple[bytes, int]] = []
@@ -100,6 +101,8 @@ class FetchSession:
 
     def add(self, point: FetchPoint) -> None:
         """Begin to read a partition."""
+        if self._by_id and point.topic_id == _NO_ID:
+            self._ask_by_names()
         key = self._key(point)
         self._points[key] = point
         self._changed.add(key)
@@ -123,9 +126,16 @@ class FetchSession:
         """Begin a new session: the next request names every partition."""
         self._session_id = self._session_epoch = 0
 
+    def _ask_by_names(self) -> None:
+        """A cluster that was updated only half-way gives no ids to topics, though its brokers could ask for them."""
+        self.version, self._by_id = LOWEST_VERSION, False
+        self._points = {self._key(point): point for point in self._points.values()}
+        self.reset()
+
     def encode(self) -> bytes:
         """The next request."""
         limits = self._limits
+        self._asked_by_id = self._by_id
         if self._session_epoch == 0:
             self._changed = set(self._points)
             self._forgotten = []
@@ -150,12 +160,13 @@ class FetchSession:
         if error_code:
             self.reset()
             return result
-        self._session_id = session_id
-        self._session_epoch = self._session_epoch % 0x7FFFFFFF + 1 if session_id else 0
+        if self._asked_by_id == self._by_id:
+            self._session_id = session_id
+            self._session_epoch = self._session_epoch % 0x7FFFFFFF + 1 if session_id else 0
         for _ in range(reader.uvarint() - 1):
-            topic = bytes(reader.take(16)) if self._by_id else bytes(reader.compact_bytes())
+            topic = bytes(reader.take(16)) if self._asked_by_id else bytes(reader.compact_bytes())
             for _ in range(reader.uvarint() - 1):
-                fetched = self._decode_partition(reader, topic)
+                fetched = self._decode_partition(reader, self._topic_key(topic))
                 if fetched is not None:
                     result.partitions.append(fetched)
             reader.tags()
@@ -173,6 +184,12 @@ class FetchSession:
         if point is None:
             return None
         return Fetched(point, error_code, high, stable, start, diverging, preferred_replica, aborted, records)
+
+    def _topic_key(self, topic: bytes) -> bytes:
+        """What a topic is kept under here; an answer may still have the ids that it was asked for by."""
+        if self._asked_by_id == self._by_id:
+            return topic
+        return next((point.topic.encode() for point in self._points.values() if point.topic_id.bytes == topic), b"")
 
     def _key(self, point: FetchPoint) -> tuple[bytes, int]:
         return (point.topic_id.bytes if self._by_id else point.topic.encode(), point.partition)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from kafka.protocol.consumer import ListOffsetsRequest
 
@@ -226,8 +225,6 @@ class _Reader:
         self._alias = network.access.alias
         self._connection = network.connection(broker_id)
         version = self._connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
-        if any(point.topic_id == UUID(int=0) for point in points):
-            version = fetching.LOWEST_VERSION
         self._session = FetchSession(version, FetchLimits(max_wait_ms=100, isolation=isolation), is_remembered=False)
         self._points = points
         self._aborted = {point.partition: AbortedTransactions() for point in points}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from uuid import UUID
 
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka import batches, fetching, records
@@ -59,8 +58,7 @@ class LogReader:
         """Send one request; its answer goes to the buffer that is not in use."""
         broker_id = self._network.leader(*self._where).broker_id
         connection = self._network.connection(broker_id)
-        newest = fetching.HIGHEST_VERSION if self._point.topic_id != UUID(int=0) else fetching.LOWEST_VERSION
-        version = connection.version(fetching.API_KEY, newest, fetching.LOWEST_VERSION)
+        version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         limits = FetchLimits(max_wait_ms=100, max_bytes=self._wanted(), partition_max_bytes=self._wanted())
         session = FetchSession(version, limits, is_remembered=False)
         session.add(self._point)
@@ -71,7 +69,7 @@ class LogReader:
             check(f"{self._network.access.alias} {self._where}", result.error_code)
             self._answers.append(next(iter(result.partitions), None))
 
-        connection.send(fetching.API_KEY, version, True, [session.encode()], answered, self._memory)
+        connection.send(fetching.API_KEY, session.version, True, [session.encode()], answered, self._memory)
 
     def _wanted(self) -> int:
         """No more than is probably left: what lies behind the end would be fetched in vain."""
