@@ -17,6 +17,7 @@ HeliographError           1  something failed while running
 │   ├── MalformedRecord      a batch, or a record of MirrorMaker 2's topics, is not what it should be
 │   └── Fenced               a newer producer has taken our transactional id
 │       └── TakenOver     5  the flow belongs to another mirror now
+├── LoopFailed            1  what a lane's connections stand for is lost: carries the ClusterError
 ├── DriverGone            1  a lane has lost the process that planned it
 ├── EngineFailed          1  Spark has ended under us
 ├── DataError             1  a record cannot be read, changed or written by a transform
@@ -150,6 +151,17 @@ class TakenOver(Fenced):
 
 class StaleLane(HeliographError):
     """A lane of an earlier deal: other lanes copy its partitions by now, so it ends."""
+
+
+class LoopFailed(HeliographError):
+    """Nothing that is awaited on a loop is of use any more; whoever runs it is told, and only its owner may catch it.
+
+    No ClusterError, so that it is never taken for trouble with the broker that somebody happens to be talking with.
+    """
+
+    def __init__(self, why: ClusterError) -> None:
+        super().__init__(str(why))
+        self.why = why
 
 
 class DriverGone(HeliographError):

@@ -6,6 +6,7 @@ from tests.mutations.defect import Defect
 
 _COPYING = "tests/engine/test_copying.py"
 _TRANSFORMED = "tests/engine/test_transformed_copy.py"
+_SHARED_LOOP = "tests/engine/test_shared_loop.py"
 _OFFSET_MAP = "tests/ledger/test_offset_map.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
 _PAIRING = "tests/recovery/test_pairing.py"
@@ -338,6 +339,14 @@ _POSITIONS = (
         "        return any(name == self._name and value in self._origins for name, value in record.headers)\n",
         "        return all(name == self._name and value in self._origins for name, value in record.headers)\n",
         ("tests/engine/test_provenance.py::test_records_that_came_from_the_target_are_left_out_whatever_the_codec",),
+    ),
+    Defect(
+        "forget-the-loss-of-the-target",
+        "A lost connection to the target ends the session, whoever runs the loop.",
+        "engine/outgoing.py",
+        "            on_lost=self._on_failure,\n",
+        "            on_lost=lambda _: None,\n",
+        (f"{_SHARED_LOOP}::test_a_target_that_is_lost_while_a_source_broker_introduces_itself_is_not_forgotten",),
     ),
     Defect(
         "retention-is-not-noticed",

@@ -47,11 +47,17 @@ class Lane:
         backoff = _FIRST_BACKOFF
         while not self._should_end():
             session = LaneSession(
-                self._plan, *self._access, self._settings, self._set_aside, self._told, self._transforms
+                self._plan,
+                *self._access,
+                self._settings,
+                self._should_end,
+                self._set_aside,
+                self._told,
+                self._transforms,
             )
             try:
                 session.start()
-                for entry in session.copy(self._should_end):
+                for entry in session.copy():
                     backoff = _FIRST_BACKOFF
                     yield entry
                 return

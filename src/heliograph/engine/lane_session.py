@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -29,7 +30,7 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.transformed_copy import TransformedCopy
-from heliograph.errors import PartitionFailed
+from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
@@ -66,6 +67,7 @@ class LaneSession:
         source: Access,
         target: Access,
         settings: LaneSettings,
+        should_end: Callable[[], bool],
         set_aside: dict[TopicPartition, str],
         told: dict[TopicPartition, str],
         transforms: LaneTransforms | None = None,
@@ -75,7 +77,10 @@ class LaneSession:
         self._settings = settings
         self._set_aside = set_aside
         self._told = told  # what the ledger says of partitions that are set aside
-        self._loop = Loop()
+        self._should_end = should_end
+        self._end_by: float | None = None
+        # Source and target share it, so it may be run for the sake of one while the other fails.
+        self._loop = Loop(self._check_end)
         self._source = Network(self._loop, source)
         self._target = Network(self._loop, target)
         self._copies: dict[TopicPartition, PartitionCopy] = {}
@@ -97,6 +102,10 @@ class LaneSession:
 
     def start(self) -> None:
         """Fence, check the owner, read positions, and begin to fetch there."""
+        with self._telling_why():
+            self._start()
+
+    def _start(self) -> None:
         plan = self._plan
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
         self._target.refresh([plan.ledger_topic])
@@ -104,7 +113,7 @@ class LaneSession:
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
         # transactions strictly one after the other keeps positions and ledger in order all the same.
         self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
-        self._outgoing = Outgoing(self._target, self._producers[0])
+        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail)
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
@@ -179,15 +188,34 @@ class LaneSession:
 
     # -- step 4 --------------------------------------------------------------------------------------------------
 
-    def copy(self, should_end: Callable[[], bool]) -> Iterator[LedgerEntry]:
+    def copy(self) -> Iterator[LedgerEntry]:
         """Copy until told to end; everything appended by then is committed."""
-        try:
-            yield from self._copy(should_end)
-        except PartitionFailed as failure:  # raised only where the target answers
-            raise self._copies[failure.source].refused(failure) from failure
+        with self._telling_why():
+            yield from self._copy()
 
-    def _copy(self, should_end: Callable[[], bool]) -> Iterator[LedgerEntry]:
-        while not should_end():
+    @contextmanager
+    def _telling_why(self) -> Iterator[None]:
+        """Raise what has ended the session, wherever it was noticed."""
+        try:
+            yield
+        except LoopFailed as failed:
+            why = failed.why
+            if isinstance(why, PartitionFailed):
+                raise self._copies[why.source].refused(why) from failed
+            raise why from failed
+
+    def _check_end(self) -> None:
+        """No wait may outlast the epoch: a transaction that is not ended in its time is aborted in any case."""
+        if not self._should_end():
+            return
+        now, seconds = time.monotonic(), self._settings.transaction_timeout_ms / 1000
+        self._end_by = self._end_by or now + seconds
+        if now > self._end_by:
+            name = self._target.access.alias
+            self._loop.fail(BrokerUnavailable(f"{name}: what was written could not be committed within {seconds:g} s"))
+
+    def _copy(self) -> Iterator[LedgerEntry]:
+        while not self._should_end():
             self._look_at_arrivals()
             self._incoming.fetch()  # before the steps that wait for answers, so that brokers look for more meanwhile
             self._tell_out_of_reach()

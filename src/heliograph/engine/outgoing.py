@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from heliograph.errors import BrokerRefused, MalformedRecord, PartitionFailed
+from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed
 from heliograph.kafka import batches, producing, records
-from heliograph.kafka.connection import Buffer
+from heliograph.kafka.connection import Buffer, LossHandler
 from heliograph.kafka.network import Network, error_name
 from heliograph.kafka.producing import Appended, Batch
 from heliograph.kafka.transaction import Producer, check_fenced
@@ -52,8 +52,10 @@ class Outgoing:
     A batch gets its producer's stamp as it leaves: what waits may belong to the next transaction, and another producer.
     """
 
-    def __init__(self, network: Network, producer: Producer) -> None:
+    def __init__(self, network: Network, producer: Producer, on_failure: LossHandler | None = None) -> None:
+        """`on_failure` is told what was refused or lost; without it that is raised where the loop runs."""
         self.producer = producer
+        self._on_failure = on_failure
         self._network = network
         self._partitions: dict[TopicPartition, TargetPartition] = {}
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
@@ -159,16 +161,14 @@ class Outgoing:
         """Send batches, those `taken` from queues among them."""
 
         def answered(answer: memoryview) -> None:
-            appended, throttle_ms = producing.decode(answer)
-            if throttle_ms:
-                self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
-            for item in appended:
-                where = TopicPartition(item.topic, item.partition)
-                batch = taken.get(where)
-                self._check(item, where, batch)
-                if batch is not None:
-                    batch.on_appended(item.base_offset)
-            on_answer(broker_id)
+            try:
+                self._take_answer(broker_id, answer, taken)
+            except ClusterError as failure:
+                if self._on_failure is None:
+                    raise
+                self._on_failure(failure)
+            else:
+                on_answer(broker_id)
 
         connection = self._network.connection(broker_id)
         version = connection.version(producing.API_KEY, self.producer.produce_version, producing.LOWEST_VERSION)
@@ -180,7 +180,19 @@ class Outgoing:
             True,
             body,
             answered,
+            on_lost=self._on_failure,
         )
+
+    def _take_answer(self, broker_id: int, answer: memoryview, taken: Mapping[TopicPartition, Queued]) -> None:
+        appended, throttle_ms = producing.decode(answer)
+        if throttle_ms:
+            self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
+        for item in appended:
+            where = TopicPartition(item.topic, item.partition)
+            batch = taken.get(where)
+            self._check(item, where, batch)
+            if batch is not None:
+                batch.on_appended(item.base_offset)
 
     def _check(self, item: Appended, where: TopicPartition, batch: Queued | None) -> None:
         if not item.error_code:

@@ -24,7 +24,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from heliograph.config.stores import StoreError
-from heliograph.errors import AuthenticationFailed, BrokerUnavailable, ClusterError
+from heliograph.errors import AuthenticationFailed, BrokerUnavailable, ClusterError, LoopFailed
 from heliograph.kafka.access import Access
 
 Buffer = bytes | bytearray | memoryview
@@ -152,14 +152,22 @@ class Connection:
         """Send one request of the client library's classes and wait for the answer."""
         chosen = self.version(type(request), request.max_version) if version is None else version
         answers: list[Any] = []
+        losses: list[ClusterError] = []
         asked = time.monotonic()
-        self.submit(request, chosen, answers.append, timeout)
-        self._loop.run_until(lambda: bool(answers))
+        self.submit(request, chosen, answers.append, timeout, losses.append)
+        self._loop.run_until(lambda: bool(answers or losses))
+        if losses:
+            raise losses[0]
         self.round_trip = min(self.round_trip, time.monotonic() - asked)
         return answers[0]
 
     def submit(
-        self, request: ApiMessage, version: int, handler: Callable[[Any], None], timeout: float | None = None
+        self,
+        request: ApiMessage,
+        version: int,
+        handler: Callable[[Any], None],
+        timeout: float | None = None,
+        on_lost: LossHandler | None = None,
     ) -> None:
         """Send one request of the client library's classes; the handler gets the decoded answer later."""
         flexible = request.flexible_version_q(version)
@@ -170,7 +178,8 @@ class Connection:
         skip = 5 if flexible and not isinstance(request, ApiVersionsRequest) else 4
         self.send(
             request.API_KEY, version, flexible, [request.encode(version=version)],
-            lambda body: handler(response_class.decode(body[skip:], version=version)), timeout=timeout,
+            lambda body: handler(response_class.decode(body[skip:], version=version)),
+            timeout=timeout, on_lost=on_lost,
         )  # fmt: skip
 
     def send(
@@ -187,7 +196,8 @@ class Connection:
         """Send one request made of buffers, which must not change before the answer; the answer goes to the handler.
 
         `memory` provides at least so many bytes for the answer, so that large answers need not be allocated each time.
-        When the connection is lost first, `on_lost` is told; without it the loss is raised where the loop runs.
+        When the connection is lost first, `on_lost` is told. Without it the loss is raised where the loop runs, which
+        is only for callers who run it themselves until the answer is there.
         """
         self._correlation_id += 1
         client_id = self._access.client_id.encode()
@@ -351,12 +361,23 @@ def _is_granted(option: int, size: int) -> bool:
 class Loop:
     """Waits for all connections of a lane at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Callable[[], None] = lambda: None) -> None:
+        """`watch` is called every now and then while the loop runs, whoever waits for whatever."""
         try:
             self._selector = selectors.DefaultSelector()
         except OSError as error:  # too many open files
             raise BrokerUnavailable(f"no connection can be watched: {error}") from error
+        self._watch = watch
+        self._failure: ClusterError | None = None
         self._next_check = 0.0
+
+    def fail(self, why: ClusterError) -> None:
+        """Give up all that is awaited: every wait on this loop ends with `LoopFailed`, from now on."""
+        self._failure = self._failure or why
+
+    def _check_failure(self) -> None:
+        if self._failure is not None:
+            raise LoopFailed(self._failure)
 
     def register(self, endpoint: socket.socket, connection: Connection) -> None:
         """Begin to watch a connection."""
@@ -376,14 +397,16 @@ class Loop:
 
     def run_once(self, timeout: float) -> None:
         """Wait for something to happen, and let it happen."""
-        ready = self._selector.select(timeout)
-        for key, events in ready:
+        self._check_failure()
+        for key, events in self._selector.select(timeout):
             connection: Connection = key.data
             if events & selectors.EVENT_WRITE and connection.is_open:
                 connection.flush()
             if events & selectors.EVENT_READ and connection.is_open:
                 connection.receive()
+            self._check_failure()
         self._check_deadlines()
+        self._check_failure()
 
     def run_until(self, condition: Callable[[], bool]) -> None:
         """Let things happen until the condition holds."""
@@ -398,6 +421,7 @@ class Loop:
         self._next_check = now + _DEADLINE_CHECK_SECONDS
         for key in list(self._selector.get_map().values()):
             key.data.check_deadline(now)
+        self._watch()
 
     def close(self) -> None:
         """Close every connection."""

@@ -19,7 +19,7 @@ from kafka.protocol.producer import (
     InitProducerIdResponse,
 )
 
-from heliograph.errors import BrokerRefused, BrokerUnavailable, Fenced
+from heliograph.errors import BrokerRefused, BrokerUnavailable, ClusterError, Fenced
 from heliograph.kafka import producing
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.network import TRANSACTION, Network, check, error_name
@@ -189,10 +189,13 @@ class TransactionalProducer:
             committed=commit,
         )
         self._ended: list[EndTxnResponse] = []
-        self._coordinator.submit(self._ending, self._end_version, self._ended.append)
+        self._end_losses: list[ClusterError] = []
+        self._coordinator.submit(self._ending, self._end_version, self._ended.append, on_lost=self._end_losses.append)
 
     def has_ended(self) -> bool:
         """Whether the coordinator has put the end on record; waits only if it was not ready to."""
+        if self._end_losses:
+            raise self._end_losses[0]
         if not self._ended:
             return False
         if self._ended[-1].error_code:
