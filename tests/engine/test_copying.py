@@ -136,6 +136,56 @@ def test_aborted_records_and_markers_are_passed_over_once_all_before_them_is_app
     assert (progress.runs, progress.last_offset, position.offset) == ((Run(0, 0, 3),), 5, 5)
 
 
+def small_transaction(offset: int) -> bytes:
+    """One record, and the marker that commits it."""
+    data = handmade.data(offset, attributes=handmade.TRANSACTIONAL, producer_id=9, epoch=0, sequence=0)
+    return data + handmade.marker(offset + 1, 9, commit=True)
+
+
+def test_small_transactions_leave_together() -> None:
+    bench = Bench()
+    assert bench.accept(*(small_transaction(2 * i) for i in range(1_000))) == 0
+    assert len(bench.target.queue) < 5
+    assert [number for found in bench.numbers() for number in found] == list(range(0, 2_000, 2))
+    assert (bench.point.offset, bench.copy.has_moved) == (2_000, False)
+    appended = 0
+    for found in bench.numbers():
+        bench.append(100 + appended)
+        appended += len(found)
+        assert bench.copy.take_progress()[1].offset == 2 * appended - 1, "its last record and the marker behind it"
+    assert bench.copy.has_queued is False
+
+
+def test_small_batches_are_joined_over_what_is_skipped_and_mapped() -> None:
+    bench = Bench()
+    aborted = handmade.data(4, 2, attributes=handmade.TRANSACTIONAL, producer_id=8, epoch=0, sequence=0)
+    bench.accept(
+        handmade.data(0, 2), handmade.batch(2, [], last_delta=1), aborted, handmade.marker(6, 8, commit=False),
+        handmade.data(7, 3), handmade.marker(10, 9, commit=True), aborted=[(8, 4)],
+    )  # fmt: skip
+    assert bench.numbers() == [[0, 1, 7, 8, 9]]
+    assert not bench.copy.has_moved
+    bench.append(20)
+    [progress], position = bench.copy.take_progress()
+    assert progress.runs == (Run(0, 20, 2), Run(7, 22, 3))
+    assert (position.offset, position.target_offset) == (10, 24)
+
+
+def test_a_small_batch_alone_leaves_as_it_is_though_something_behind_it_was_skipped() -> None:
+    bench = Bench()
+    assert bench.accept(small_transaction(0)) == 1
+    assert (bench.numbers(), bench.point.offset) == ([[0]], 2)
+    bench.append(20)
+    [progress], position = bench.copy.take_progress()
+    assert (progress.runs, position.offset, bench.released) == ((Run(0, 20, 1),), 1, 1)
+
+
+def test_old_messages_do_not_overtake_small_batches() -> None:
+    bench = Bench()
+    bench.accept(handmade.data(0), handmade.data(1), handmade.old_format(1, 2, 2))
+    assert [number for found in bench.numbers() for number in found] == [0, 1, 2, 3]
+
+
 def test_a_response_with_nothing_to_copy_moves_the_position() -> None:
     bench = Bench()
     assert bench.accept(handmade.marker(0, 9, commit=True), handmade.batch(1, [], last_delta=4)) == 0

@@ -75,6 +75,16 @@ def test_small_batches_arrive_in_few_large_ones(make_mirror: MakeMirror, codec: 
     assert_ledger_maps_every_record(mirror)
 
 
+def test_small_transactions_arrive_in_few_batches(make_mirror: MakeMirror) -> None:
+    mirror = make_mirror()
+    [(source, target)] = mirror.pairs.items()
+    committed = write_transactions(mirror.stations.source, source, count=60, size=1)
+    mirror.copy_all()
+    mirror.assert_equal(at_least=committed)
+    assert len(data_batches(mirror.stations.target, target)) < 8
+    assert_ledger_maps_every_record(mirror)
+
+
 def test_only_committed_records_arrive_and_nothing_behind_an_open_transaction(make_mirror: MakeMirror) -> None:
     mirror = make_mirror()
     source = only_source(mirror)

@@ -125,6 +125,18 @@ def odd_fails(message: Message, number: int) -> Message:
     return message
 
 
+def test_records_are_gathered_over_markers() -> None:
+    bench = Bench(changed)
+    bench.accept(
+        handmade.data(0), handmade.marker(1, 9, commit=True), handmade.data(2), handmade.marker(3, 9, commit=True)
+    )
+    assert values(bench.queued()) == [[b"masked 0", b"masked 2"]]
+    assert not bench.copy.has_moved
+    bench.append()
+    [progress], position = bench.copy.take_progress()
+    assert (progress.runs, position.offset) == ((Run(0, 0, 1), Run(2, 1, 1)), 3)
+
+
 def test_records_leave_as_the_transform_made_them_and_several_batches_as_one() -> None:
     bench = Bench(changed)
     assert bench.accept(handmade.data(0, 2), handmade.data(2, 2)) == 0

@@ -176,6 +176,14 @@ _POSITIONS = (
         (f"{_COPYING}::test_aborted_records_and_markers_are_passed_over_once_all_before_them_is_appended",),
     ),
     Defect(
+        "position-past-what-is-kept-to-be-joined",
+        "What is skipped behind batches that wait to be joined counts as done only with them.",
+        "engine/copying.py",
+        "        if not self._keeps_some:\n            self._pass_over()\n",
+        "        self._pass_over()\n",
+        (f"{_COPYING}::test_small_batches_are_joined_over_what_is_skipped_and_mapped",),
+    ),
+    Defect(
         "position-one-too-far",
         "The position is the last offset that was done, so that none is skipped.",
         "engine/copying.py",

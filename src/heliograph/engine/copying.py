@@ -144,6 +144,7 @@ class PartitionCopy:
                 if magic >= 2:
                     self._accept_batch(batch, on_done)
                 else:
+                    self._flush_small(on_done)
                     self._accept_old(magic, batch)
         except PartitionFailed as failure:
             self.failure = failure
@@ -209,7 +210,6 @@ class PartitionCopy:
             raise self._corrupt(header.base_offset)
         is_mirrored = self._rules.provenance.is_mirrored
         if self._aborted.hides(batch, header) or not header.record_count or is_mirrored(header.producer_id):
-            self._flush_small(on_done)
             self._skip(header)
         else:
             self._accept_records(header, batch, on_done)
@@ -234,31 +234,48 @@ class PartitionCopy:
         self._small_bytes += len(batch)
         self._read_to(header.last_offset + 1, header.leader_epoch)
 
+    @property
+    def _keeps_some(self) -> bool:
+        """Whether something that was read has not been sent yet; what is skipped behind it must not part it."""
+        return bool(self._small)
+
     def _flush_small(self, on_done: Done) -> None:
         """Send the small batches that were kept: one as it is, several as one."""
         small, self._small, self._small_bytes = self._small, [], 0
-        if len(small) < 2:
-            for header, batch in small:
-                self._pass_on(header, batch, on_done)
-            return
+        if len(small) == 1:
+            self._send_as_it_is(*small[0], on_done)
+        elif small:
+            self._send_joined(small, on_done)
+
+    def _send_joined(self, small: Sequence[tuple[BatchHeader, memoryview]], on_done: Done) -> None:
+        """With them all is done that was read: what was skipped between and behind them too."""
         try:
             data = records.join([batch for _, batch in small], small[0][0].attributes & batches.COMPRESSION_MASK)
         except MalformedRecord:  # whole batches can be passed on without being read; the target says what it takes
-            for header, batch in small:
-                self._pass_on(header, batch, on_done)
+            self._send_each(small, on_done)
             return
         pieces = tuple((header.base_offset, header.record_count) for header, _ in small)
         newest = max(header.max_timestamp for header, _ in small)
         times = _Times.spread(small[0][0].first_timestamp, newest, sum(length for _, length in pieces))
-        last = small[-1][0]
-        self._put(data, _Sent(pieces, len(data), times, last.last_offset + 1, last.leader_epoch), self._target)
+        sent = _Sent(pieces, len(data), times, self.point.offset, self.point.last_fetched_epoch)
+        self._put(data, sent, self._target)
+
+    def _send_each(self, small: Sequence[tuple[BatchHeader, memoryview]], on_done: Done) -> None:
+        """Before the last of them is appended, nothing behind the others is done."""
+        for header, batch in small:
+            self._send_as_it_is(header, batch, on_done)
+            if batch is not small[-1][1]:
+                self._sent[-1].next_offset, self._sent[-1].leader_epoch = header.last_offset + 1, header.leader_epoch
 
     def _pass_on(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
         """The fast way: the batch leaves from where it was received."""
         self._read_to(header.last_offset + 1, header.leader_epoch)
+        self._send_as_it_is(header, batch, on_done)
+
+    def _send_as_it_is(self, header: BatchHeader, batch: memoryview, on_done: Done) -> None:
         pieces = ((header.base_offset, header.record_count),)
         times = _Times.spread(header.first_timestamp, header.max_timestamp, header.record_count)
-        sent = _Sent(pieces, len(batch), times, self.point.offset, header.leader_epoch, on_done)
+        sent = _Sent(pieces, len(batch), times, self.point.offset, self.point.last_fetched_epoch, on_done)
         self._put(batch, sent, self._target)
         self._held += 1
 
@@ -317,9 +334,10 @@ class PartitionCopy:
         return PartitionFailed(self.assignment.source, f"{reason}; raise max.message.bytes of {topic}")
 
     def _skip(self, header: BatchHeader) -> None:
-        """Pass over a batch: done as soon as all before it is."""
+        """Pass over a batch: done as soon as all before it is, be that sent already or kept for a moment."""
         self._read_to(header.last_offset + 1, header.leader_epoch)
-        self._pass_over()
+        if not self._keeps_some:
+            self._pass_over()
 
     def _pass_over(self) -> None:
         """All that was read is done as soon as what was sent is."""

@@ -113,6 +113,10 @@ class TransformedCopy(PartitionCopy):
         if not self._gathered:
             self._pass_over()
 
+    @property
+    def _keeps_some(self) -> bool:
+        return super()._keeps_some or bool(self._gathered)
+
     def _flush_small(self, on_done: Done) -> None:
         super()._flush_small(on_done)
         self._flush_gathered()
