@@ -7,16 +7,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 
-from bench.wan_relay import Link, relayed
-from heliograph.embedded.ports import free_ports
+from bench.wan_relay import Link
 from heliograph.engine import outgoing, source_broker
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.outgoing import Outgoing
 from heliograph.kafka import batches
-from heliograph.kafka.connection import Connection
 from heliograph.kafka.fetching import FetchLimits, FetchPoint
-from heliograph.kafka.network import Address, Network
 from tests.engine.lane_bench import MakeMirror, Mirror
+from tests.engine.links import behind
 from tests.zoo import raw
 from tests.zoo.odd_records import numbered
 
@@ -35,20 +33,7 @@ Far = Callable[[str], AbstractContextManager[None]]
 def far(monkeypatch: pytest.MonkeyPatch) -> Far:
     """Moves the broker at an address far away from everyone who connects meanwhile."""
 
-    @contextmanager
-    def move(address: str) -> Iterator[None]:
-        broker = int(address.rpartition(":")[2])
-        [port] = free_ports(1)
-        connect = Network._connect
-
-        def divert(network: Network, where: Address) -> Connection:
-            return connect(network, (where[0], port) if where[1] == broker else where)
-
-        with relayed(LINK, {port: broker}), monkeypatch.context() as patch:
-            patch.setattr(Network, "_connect", divert)
-            yield
-
-    return move
+    return lambda address: behind(LINK, address, monkeypatch)
 
 
 @contextmanager

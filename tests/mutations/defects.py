@@ -357,6 +357,14 @@ _POSITIONS = (
         (f"{_SHARED_LOOP}::test_a_target_that_is_lost_while_a_source_broker_introduces_itself_is_not_forgotten",),
     ),
     Defect(
+        "read-more-than-a-slow-target-takes",
+        "What waits for a slow target is bounded.",
+        "engine/lane_session.py",
+        "(wants_more=not self._outgoing.is_full)",
+        "(wants_more=True)",
+        ("tests/engine/test_slow_target.py::test_batches_that_are_built_anew_do_not_pile_up",),
+    ),
+    Defect(
         "retention-is-not-noticed",
         "Records that the source deleted before they were mirrored are told.",
         "engine/loss.py",

@@ -367,7 +367,8 @@ class PartitionCopy:
     def _put(self, data: Buffer, sent: _Sent, target: TargetPartition) -> None:
         sent.target = target.name
         self._sent.append(sent)
-        self._outgoing.put(target, Queued(data, partial(self._appended, sent), self.assignment.source))
+        is_rebuilt = sent.on_done is None
+        self._outgoing.put(target, Queued(data, partial(self._appended, sent), self.assignment.source, is_rebuilt))
 
     def _appended(self, sent: _Sent, base_offset: int) -> None:
         """Partitions of the target answer each in order; done is only what has all before it done."""

@@ -81,14 +81,16 @@ class Incoming:
         broker.session.remove(point)
         self._followed.pop(_name(point), None)
 
-    def fetch(self) -> None:
-        """Ask all brokers for more, after finding brokers for the partitions that have none."""
+    def fetch(self, wants_more: bool = True) -> None:
+        """Find brokers for the partitions that have none, and ask all brokers for more if it is wanted."""
         self._leave_lost_brokers()
         self._leave_old_followers()
         self._settle_adrift()
         self._relieve_full_lines()
         now = time.monotonic()
         self._avoided = {broker_id: until for broker_id, until in self._avoided.items() if now < until}
+        if not wants_more:
+            return
         for broker in self._lines():
             broker.session.prefers_rack = not self._avoided
             broker.fetch()

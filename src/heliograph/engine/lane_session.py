@@ -217,7 +217,8 @@ class LaneSession:
     def _copy(self) -> Iterator[LedgerEntry]:
         while not self._should_end():
             self._look_at_arrivals()
-            self._incoming.fetch()  # before the steps that wait for answers, so that brokers look for more meanwhile
+            # Before the steps that wait for answers, so that brokers look for more meanwhile.
+            self._incoming.fetch(wants_more=not self._outgoing.is_full)
             self._tell_out_of_reach()
             self._follow_suspicions()
             self._send_waiting()

@@ -19,6 +19,9 @@ from heliograph.model import TopicPartition
 _MAX_REQUEST_BYTES = 1024 * 1024
 _MAX_IN_FLIGHT = 8  # requests; more where that is less than what a fast link holds within a round trip
 _FAST_LINK = 125_000_000  # bytes per second
+# Batches that leave as they are keep the buffer that they came in, of which there are few. Those that were built anew
+# keep none, so nothing else would stop a lane from reading more of them than a slow target takes.
+_MOST_REBUILT_BYTES = 32 * 1024 * 1024
 _ALL_REPLICAS = -1
 # Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
 # the topic, timestamp out of range, invalid record.
@@ -35,6 +38,7 @@ class Queued(NamedTuple):
     data: Buffer
     on_appended: OnAppended
     source: TopicPartition
+    is_rebuilt: bool = False  # in memory of its own, not in that of a fetch response
 
 
 @dataclass(eq=False)
@@ -61,6 +65,7 @@ class Outgoing:
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, deque[int]] = {}  # sizes of requests to each broker, which answers in order
         self._not_before: dict[int, float] = {}
+        self._rebuilt_bytes = 0  # queued or on their way
 
     def partition(self, name: TopicPartition) -> TargetPartition:
         """The state of one target partition."""
@@ -72,6 +77,7 @@ class Outgoing:
 
     def put(self, target: TargetPartition, batch: Queued) -> None:
         """Queue a batch."""
+        self._rebuilt_bytes += _rebuilt_size(batch)
         target.queue.append(batch)
         self._ready.setdefault(target.broker_id, {})[target.name] = target
 
@@ -79,6 +85,11 @@ class Outgoing:
     def is_idle(self) -> bool:
         """Whether no data waits and none is in flight."""
         return not self._in_flight and not self._ready
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits to be appended that nothing more should be read."""
+        return self._rebuilt_bytes > _MOST_REBUILT_BYTES
 
     @property
     def has_in_flight(self) -> bool:
@@ -192,6 +203,7 @@ class Outgoing:
             batch = taken.get(where)
             self._check(item, where, batch)
             if batch is not None:
+                self._rebuilt_bytes -= _rebuilt_size(batch)
                 batch.on_appended(item.base_offset)
 
     def _check(self, item: Appended, where: TopicPartition, batch: Queued | None) -> None:
@@ -220,3 +232,7 @@ def _is_unreadable(batch: Queued) -> bool:
     except MalformedRecord:
         return True
     return False
+
+
+def _rebuilt_size(batch: Queued) -> int:
+    return len(batch.data) if batch.is_rebuilt else 0
