@@ -187,3 +187,4 @@ class LanePlan:
     set_aside: Mapping[TopicPartition, str] = field(default_factory=dict)  # known before, with reasons
     announced: frozenset[int] = frozenset()  # producer ids that the ledger names already
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by topic of the source
+    mirrored_topics: frozenset[str] = frozenset()  # of the source, of which any lane has mirrored some partition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,11 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.groups import Committed, Groups
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import Event, EventKind, Position, TopicPartition
+from tests.checker.stock_reader import CommittedReader
 from tests.engine.lane_bench import QUICK, MakeMirror
 from tests.engine.ward import Ward
 from tests.zoo import raw
+from tests.zoo.odd_records import numbered
 from tests.zoo.stations import Stations
 from tests.zoo.topics import fresh_name
 
@@ -85,6 +88,29 @@ def test_a_start_at_the_end_holds_before_the_first_record(newcomer: Ward, make_m
     ward.feed(ward.bad, range(end, end + 3))
     ward.copy_all(latest)
     assert ward.copied(ward.bad) == list(range(end, end + 3))
+
+
+@pytest.mark.parametrize("is_in_this_lane", [True, False], ids=["this lane", "another lane"])
+def test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record(
+    make_mirror: MakeMirror, is_in_this_lane: bool
+) -> None:
+    latest = replace(QUICK, start=LATEST)
+    mirror = make_mirror(partitions=2)
+    old, added = mirror.pairs
+    before = replace(mirror, pairs={old: mirror.pairs[old]})
+    mirror.write([numbered(5)], partition=0)
+    with closing(before.lane(lambda: False, latest)) as lane:
+        next(lane)
+    assert before.positions()[old].offset == 4
+    mirror.write([numbered(5)], partition=1)
+    if is_in_this_lane:
+        mirror.copy_all(latest, mirror.plan(positions=before.positions()))
+    else:
+        alone = replace(mirror, pairs={added: mirror.pairs[added]})
+        alone.copy_all(latest, alone.plan(mirrored_topics=frozenset({old.topic})))
+    with CommittedReader(mirror.stations.target) as copies:
+        assert len(list(copies.read_again(mirror.pairs[added]))) == 5
+        assert list(copies.read_again(mirror.pairs[old])) == []
 
 
 def test_nothing_is_asked_for_no_partitions(prepared: Stations) -> None:

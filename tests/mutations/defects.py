@@ -365,6 +365,14 @@ _POSITIONS = (
         ("tests/engine/test_slow_target.py::test_batches_that_are_built_anew_do_not_pile_up",),
     ),
     Defect(
+        "skip-what-an-added-partition-holds",
+        "A partition that is added to a mirrored topic begins at its first record.",
+        "engine/start.py",
+        "first_offsets(source, added, EARLIEST)",
+        "first_offsets(source, added, settings.start)",
+        ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
+    ),
+    Defect(
         "retention-is-not-noticed",
         "Records that the source deleted before they were mirrored are told.",
         "engine/loss.py",

@@ -28,7 +28,7 @@ from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
-from heliograph.engine.start import WHY_NOWHERE, beginnings
+from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
 from heliograph.kafka.access import Access
@@ -141,7 +141,7 @@ class LaneSession:
 
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         fresh = [item.source for item in wanted if item.source not in known]
-        starts = beginnings(self._source, fresh, self._settings)
+        starts = beginnings(self._source, fresh, self._settings, mirrored_topics(self._plan))
         for source in fresh:
             if source not in starts:
                 self._put_aside(source, WHY_NOWHERE)

@@ -8,8 +8,8 @@ from typing import Final
 from heliograph.engine.settings import LaneSettings
 from heliograph.kafka import reading
 from heliograph.kafka.network import Network
-from heliograph.kafka.reading import LATEST
-from heliograph.model import TopicPartition
+from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.model import LanePlan, TopicPartition
 
 NOWHERE: Final = -100  # `auto.offset.reset = none`; no broker gives a number like this a meaning
 WHY_NOWHERE: Final = (
@@ -18,14 +18,32 @@ WHY_NOWHERE: Final = (
 )
 
 
+def mirrored_topics(plan: LanePlan) -> Collection[str]:
+    """The topics of which something was mirrored when the plan was made: what is added to them begins at its start.
+
+    Not what is known since then: partitions that a new topic has from the first begin at the same time, in many lanes.
+    """
+    return plan.mirrored_topics | {where.topic for where in plan.positions}
+
+
 def beginnings(
-    source: Network, partitions: Collection[TopicPartition], settings: LaneSettings
+    source: Network,
+    partitions: Collection[TopicPartition],
+    settings: LaneSettings,
+    mirrored: Collection[str] = (),
 ) -> dict[TopicPartition, int]:
-    """Where partitions without a position begin; those that have no place to begin are left out."""
+    """Where partitions without a position begin; those that have no place to begin are left out.
+
+    Partitions that were added to a topic which is `mirrored` already begin at their first record: whoever wants to
+    begin at the end means the end at that time, and what came before a partition was discovered came later.
+    """
     begun = _group_offsets(source, partitions, settings.start_group) if settings.start_group else {}
     if settings.start == NOWHERE:
         return begun
-    return begun | first_offsets(source, [where for where in partitions if where not in begun], settings.start)
+    rest = [where for where in partitions if where not in begun]
+    added = [where for where in rest if settings.start == LATEST and where.topic in mirrored]
+    others = [where for where in rest if where not in added]
+    return begun | first_offsets(source, added, EARLIEST) | first_offsets(source, others, settings.start)
 
 
 def first_offsets(source: Network, partitions: Iterable[TopicPartition], start: int) -> dict[TopicPartition, int]:

@@ -57,8 +57,9 @@ OPTIONS: Final = (
         "auto.offset.reset",
         Kind.STRING,
         "earliest",
-        "Where partitions without a stored position begin. MirrorMaker 2 sets the same default for its "
-        "consumers (Kafka's own is latest).",
+        "Where partitions without a stored position begin; those that are added to a topic which is mirrored already "
+        "begin at their first record also with latest. MirrorMaker 2 sets the same default for its consumers (Kafka's "
+        "own is latest).",
         Scope.CONSUMER,
         choices=("earliest", "latest", "none"),
     ),
