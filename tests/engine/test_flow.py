@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from heliograph.engine.task import LaneTask
 from heliograph.errors import StaleLane, TakenOver
 from heliograph.kafka.ledger import operation_owner
 from heliograph.model import LedgerEntry, TopicPartition
+from tests.chaos.stage import admin_of
 from tests.checker.stock_reader import read_committed
 from tests.monitor.scene import Scene, make_scene
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.kafka
 
@@ -143,6 +146,31 @@ def test_a_lane_of_a_flow_that_was_shut_ends(scene: Scene) -> None:
     for task in tasks:
         with pytest.raises(TakenOver):
             run(task)
+
+
+def test_a_partition_that_is_added_later_begins_at_its_first_record_whoever_mirrors_the_others(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    """With `auto.offset.reset = latest`, also where no other partition of the topic is in the same lane."""
+    text = "offset.storage.replication.factor=1\nledger.topic.replication.factor=1\ntasks.max=3\n"
+    scene = make_scene(tmp_path, primary, backup, text + "consumer.auto.offset.reset=latest\n")
+    scene.source_topic("flowing", 20, 20)
+    driver = driver_of(scene)
+    driver.take_over()
+    assert sum(entry.record_count for task in driver.lane_tasks(1) for entry in run(task)) == 0
+    with admin_of(primary) as admin:
+        admin.add_partitions({f"{scene.alias}-flowing": 3})
+    wait_until(lambda: driver.refresh() or len(driver.assignments) == 3, "the new partition")
+    scene.send(f"{scene.alias}-flowing", 2, 7)
+    tasks = driver.lane_tasks(2)
+    assert len(tasks) == 3
+    added = TopicPartition(f"{scene.alias}-flowing", 2)
+    [alone] = [task for task in tasks if LaneTask.unpacked(task).plan.assignments[0].source == added]
+    copied: list[int] = []
+    deadline = time.monotonic() + 20
+    for entry in lane_of(alone, lambda: sum(copied) == 7 or time.monotonic() > deadline).run():
+        copied.append(entry.record_count)
+    assert sum(copied) == 7
 
 
 def test_lanes_are_as_many_as_fit(scene: Scene) -> None:

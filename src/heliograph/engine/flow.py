@@ -379,6 +379,7 @@ class FlowDriver:
     def _task(self, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
         settings, books = self.settings, self._bookkeeping
         sources = {item.source for item in items}
+        topics = {source.topic for source in sources}
         plan = LanePlan(
             flow=self.name,
             lane=lane,
@@ -392,7 +393,8 @@ class FlowDriver:
             offsets_read_to=dict(books.offsets_read_to),
             ledger_read_to=books.ledger_read_to,
             announced=frozenset(self.totals.producer_ids),
-            left_out={topic: settings.left_out(topic) for topic in {source.topic for source in sources}},
+            left_out={topic: settings.left_out(topic) for topic in topics},
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
+            mirrored_topics=frozenset(topics & {source.topic for source in books.positions}),
         )
         return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)

@@ -41,7 +41,7 @@ def beginnings(
     if settings.start == NOWHERE:
         return begun
     rest = [where for where in partitions if where not in begun]
-    added = [where for where in rest if settings.start == LATEST and where.topic in mirrored]
+    added = {where for where in rest if settings.start == LATEST and where.topic in mirrored}
     others = [where for where in rest if where not in added]
     return begun | first_offsets(source, added, EARLIEST) | first_offsets(source, others, settings.start)
 
