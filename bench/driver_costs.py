@@ -11,8 +11,9 @@ from heliograph.engine.dealing import deal
 from heliograph.engine.flow import FlowTotals
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.task import LaneTask
-from heliograph.kafka import ledger, positions
+from heliograph.kafka import positions
 from heliograph.kafka.access import Access
+from heliograph.ledger import entries
 from heliograph.model import Assignment, LanePlan, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
 
 _SIZES = ((2_000, 2), (10_000, 100))  # partitions and lanes
@@ -75,7 +76,7 @@ def _task(lane: int, items: Sequence[Assignment]) -> bytes:
         assignments=tuple(items), positions={item.source: _POSITION for item in items},
         offsets_read_to=dict.fromkeys(range(25), 1_000_000),
     )  # fmt: skip
-    return LaneTask(1, plan, _CLUSTER, _CLUSTER, LaneSettings(), 600.0).packed()
+    return LaneTask(plan, _CLUSTER, _CLUSTER, LaneSettings(), 600.0).packed()
 
 
 def main() -> None:
@@ -84,7 +85,7 @@ def main() -> None:
         entry = _entry(lines)
         reports = [pickle.dumps(entry)] * _TRANSACTIONS
         each = _seconds(lambda reports=reports: _follow(reports)) / _TRANSACTIONS / lines  # type: ignore[misc]
-        size = len(ledger.encode_entry(entry)) / lines
+        size = len(entries.encode_entry(entry)) / lines
         print(f"transactions of {lines} partitions: {size:.0f} B of ledger and {each * 1e6:.0f} µs for each of them")
     key, value = positions.encode_key("primary", _source(0)), positions.encode_value(_POSITION)
     print(f"a position: {len(key)} B of key, {len(value)} B of value")

@@ -177,8 +177,10 @@ def cluster_pair(pytestconfig: pytest.Config) -> Iterator[tuple[EmbeddedCluster,
     """Two clusters of one broker each. They are shared: a test uses topic names of its own."""
     from heliograph.embedded.broker_archive import prepare_broker_archive
     from heliograph.embedded.cluster import ClusterSpec, running_clusters
+    from heliograph.engine.class_archive import archive_option
 
     prepare_broker_archive()
+    archive_option()  # made once in a clone: no test shall count it as time that a mirror takes to start
     # Many tests fetch: with the usual thousand sessions the broker would refuse to remember those of later ones.
     settings = {"max.incremental.fetch.session.cache.slots": "100000"}
     specs = [ClusterSpec(alias, settings=settings) for alias in ("primary", "backup")]

@@ -4,9 +4,10 @@ import pytest
 
 from heliograph.control.ledger_tail import LedgerTail
 from heliograph.control.standing import NO_LANE
-from heliograph.kafka import batches, ledger, records
+from heliograph.kafka import batches, records
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
 
 NOW = 1_800_000_000_000
@@ -23,16 +24,16 @@ def resumed(where: TopicPartition) -> Event:
 
 
 def owner(name: str, when: int) -> Record:
-    return Record(0, when, b"a->b", ledger.encode_owner("a->b", name, when))
+    return Record(0, when, b"a->b", entries.encode_owner("a->b", name, when))
 
 
 def copied(when: int, *events: Event, by: str = "me") -> Record:
     progress = PartitionProgress(TWO, TopicPartition("a.t", 2), (Run(0, 0, 30),), 29, 600, when)
-    return Record(0, when, b"a->b", ledger.encode_entry(LedgerEntry("a->b", 0, by, 7, when, (progress,), events)))
+    return Record(0, when, b"a->b", entries.encode_entry(LedgerEntry("a->b", 0, by, 7, when, (progress,), events)))
 
 
 def standing(when: int, *events: Event, by: str = "me") -> Record:
-    return Record(0, when, b"a->b", ledger.encode_entry(LedgerEntry("a->b", NO_LANE, by, 7, when, (), events)))
+    return Record(0, when, b"a->b", entries.encode_entry(LedgerEntry("a->b", NO_LANE, by, 7, when, (), events)))
 
 
 def tail_of(*written: Record) -> LedgerTail:

@@ -4,8 +4,8 @@ import pytest
 
 from heliograph.control.owner_watch import OwnerWatch
 from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.kafka import ledger
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import TopicPartition
 from tests.control.test_standing import flow_to
 from tests.zoo import raw
@@ -22,13 +22,13 @@ def test_whoever_takes_over_is_noticed_and_nobody_else(backup: EmbeddedCluster) 
         batch = raw.batch_of([Record(0, 1, b"a->b", value) for value in values])
         raw.append(servers, TopicPartition(flow.settings.ledger_topic, 0), [batch])
 
-    write(ledger.encode_owner("a->b", "an earlier one", 1))
+    write(entries.encode_owner("a->b", "an earlier one", 1))
     flow._bookkeeping.ledger_read_to = 1  # as if it had been ours since then
     watch = OwnerWatch(flow)
     assert watch.look() == ""
-    write(ledger.encode_owner("a->b", flow.owner, 2), ledger.encode_producer("a->b", "lane", 7, 2))
+    write(entries.encode_owner("a->b", flow.owner, 2), entries.encode_producer("a->b", "lane", 7, 2))
     assert watch.look() == ""
     assert not flow.was_taken_over
-    write(ledger.encode_producer("a->b", "lane", 8, 3), ledger.encode_owner("a->b", "another", 3))
+    write(entries.encode_producer("a->b", "lane", 8, 3), entries.encode_owner("a->b", "another", 3))
     assert watch.look() == "the flow belongs to another now"
     assert flow.was_taken_over

@@ -10,8 +10,9 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.settings import FlowSettings
 from heliograph.errors import ClusterError
-from heliograph.kafka import ledger, reading
+from heliograph.kafka import reading
 from heliograph.kafka.access import Access
+from heliograph.ledger import entries
 from heliograph.model import Assignment, Event, EventKind, LedgerEntry, TopicPartition
 from tests.zoo import raw
 from tests.zoo.topics import create_topic, fresh_name
@@ -53,7 +54,7 @@ def told(flow: FlowDriver) -> list[LedgerEntry]:
     topic = flow.settings.ledger_topic
     with raw.network(",".join(flow.settings.target.bootstrap_servers), topic) as (loop, network):
         values = [record.value or b"" for _, record in reading.read_to_end(loop, network, topic, {0: 0})]
-    return [entry for entry in map(ledger.decode_entry, values) if entry is not None]
+    return [entry for entry in map(entries.decode, values) if isinstance(entry, LedgerEntry)]
 
 
 def test_what_is_set_aside_is_told_again_whenever_the_ledger_has_grown(flow: FlowDriver) -> None:

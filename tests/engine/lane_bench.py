@@ -12,10 +12,11 @@ from kafka import KafkaConsumer
 
 from heliograph.engine.lane import Lane
 from heliograph.engine.settings import LaneSettings
-from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka import positions, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import Assignment, LanePlan, LedgerEntry, Position, Run, TopicPartition
 from tests.checker import compare
 from tests.zoo import raw
@@ -98,8 +99,8 @@ class Mirror:
         """All runs of a source partition in the ledger."""
         with raw.network(self.stations.target, LEDGER_TOPIC) as (loop, network):
             values = [record.value or b"" for _, record in reading.read_to_end(loop, network, LEDGER_TOPIC, {0: 0})]
-        entries = [entry for entry in map(ledger.decode_entry, values) if entry is not None]
-        return [run for entry in entries for item in entry.partitions if item.source == source for run in item.runs]
+        copied = [entry for entry in map(entries.decode, values) if isinstance(entry, LedgerEntry)]
+        return [run for entry in copied for item in entry.partitions if item.source == source for run in item.runs]
 
     def assert_equal(self, at_least: int = 1) -> None:
         """Every committed source record is on the target, once, in order, unchanged."""

@@ -13,7 +13,7 @@ from heliograph.engine.flow import FlowDriver
 from heliograph.engine.lane import Lane
 from heliograph.engine.task import LaneTask
 from heliograph.errors import StaleLane, TakenOver
-from heliograph.kafka.ledger import operation_owner
+from heliograph.ledger.entries import operation_owner
 from heliograph.model import LedgerEntry, TopicPartition
 from tests.chaos.stage import admin_of
 from tests.checker.stock_reader import read_committed

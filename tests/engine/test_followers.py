@@ -69,8 +69,7 @@ def create(cluster: EmbeddedCluster, name: str, partitions: int = 1, settings: d
         assert admin.wait_for_topics({name: partitions}) == []
     if len(cluster.brokers) > 1:
         await_in_sync(cluster)
-    else:
-        await_leaders(cluster.bootstrap_servers, name, partitions)
+    await_leaders(cluster.bootstrap_servers, name, partitions)
     return name
 
 

@@ -14,14 +14,15 @@ from heliograph.engine.copying import CopyRules
 from heliograph.engine.provenance import HeaderRule, Provenance, TopicProvenance
 from heliograph.engine.tables.columns import Gathered
 from heliograph.engine.tables.partition_read import PartitionRead
-from heliograph.kafka import ledger, records
+from heliograph.kafka import records
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint
-from heliograph.kafka.ledger_writers import LedgerWriters
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.kafka.writer import Writer
+from heliograph.ledger import entries
+from heliograph.ledger.writers import LedgerWriters
 from heliograph.model import Assignment, LedgerEntry, LeftOut, Run, TopicPartition
 from heliograph.transforms.message import Message
 from tests.engine import test_copying, test_transformed_copy
@@ -146,7 +147,7 @@ def test_open_transactions_in_a_ledger_hold_nobody_up(primary: EmbeddedCluster) 
     with closing(producer), closing(Loop()) as loop:
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send(topic, ledger.encode_entry(LedgerEntry("a->b", 0, "test", 77, 0)))
+        producer.send(topic, entries.encode_entry(LedgerEntry("a->b", 0, "test", 77, 0)))
         producer.flush()
         announce(servers, topic, 88)
         began = time.monotonic()
@@ -159,6 +160,6 @@ def test_open_transactions_in_a_ledger_hold_nobody_up(primary: EmbeddedCluster) 
 
 
 def announce(servers: str, topic: str, producer_id: int) -> None:
-    value = ledger.encode_entry(LedgerEntry("a->b", 0, "test", producer_id, 0))
+    value = entries.encode_entry(LedgerEntry("a->b", 0, "test", producer_id, 0))
     with Writer(Access("here", servers.split(","))) as writer:
-        writer.append(TopicPartition(topic, 0), [ledger.record("a->b", 1_700_000_000_000, value)])
+        writer.append(TopicPartition(topic, 0), [entries.record("a->b", 1_700_000_000_000, value)])

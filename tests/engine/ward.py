@@ -13,9 +13,10 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from heliograph.engine.settings import LaneSettings
-from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka import positions, reading
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import Event, LanePlan, LedgerEntry, Position, TopicPartition
 from tests.checker.stock_reader import CommittedReader
 from tests.engine.lane_bench import (
@@ -66,8 +67,8 @@ class Ward(Mirror):
         with raw.network(self.stations.target, LEDGER_TOPIC) as (loop, network):
             found = reading.read_to_end(loop, network, LEDGER_TOPIC, {0: self.ledger_from})
             values = [record.value or b"" for _, record in found]
-        entries = [entry for entry in map(ledger.decode_entry, values) if entry is not None]
-        return [event for entry in entries for event in entry.events if event.source in self.pairs]
+        copied = [entry for entry in map(entries.decode, values) if isinstance(entry, LedgerEntry)]
+        return [event for entry in copied for event in entry.events if event.source in self.pairs]
 
     def place(self, position: Position) -> None:
         """Write a position of the bad partition to the target."""

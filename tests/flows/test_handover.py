@@ -9,12 +9,13 @@ import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.embedded.mirrormaker import MirrorMaker2
-from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka import positions, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.network import opened
 from heliograph.kafka.reading import EARLIEST
 from heliograph.kafka.records import Record
-from heliograph.model import Position, TopicPartition
+from heliograph.ledger import entries
+from heliograph.model import LedgerEntry, Position, TopicPartition
 from tests.chaos.stage import Stage, ends
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.oracle]
@@ -84,8 +85,8 @@ def _first_offsets(cluster: EmbeddedCluster) -> dict[TopicPartition, int]:
     """The first source offset that Heliograph has ever copied, of each partition."""
     first: dict[TopicPartition, int] = {}
     for record in _records(cluster, "mm2-ledger.old.internal"):
-        entry = ledger.decode_entry(record.value or b"{}")
-        for progress in entry.partitions if entry else ():
+        entry = entries.decode(record.value)
+        for progress in entry.partitions if isinstance(entry, LedgerEntry) else ():
             if progress.source.topic == _TOPIC:
                 first.setdefault(progress.source, progress.runs[0].source)
     return first

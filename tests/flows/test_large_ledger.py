@@ -18,11 +18,12 @@ import pytest
 from heliograph.cli.main import main
 from heliograph.control.standing import NO_LANE
 from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.kafka import ledger, positions, reading, records
+from heliograph.kafka import positions, reading, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
 from tests.chaos.outages import bring_back
 from tests.chaos.stage import write_settings
@@ -84,16 +85,16 @@ def _history(now_ms: int) -> Iterator[Record]:
         ],
         _ENTRIES - 700: [Event(EventKind.RETENTION, _RESUMED, 10, 20, "lately")],
     }
-    yield _record(ledger.encode_owner("kept->vault", "former", began), began)
-    yield _record(ledger.encode_entry(_entry(began, 0, "former")), began)
-    yield _record(ledger.encode_owner("kept->vault", "keeper", began), began)
+    yield _record(entries.encode_owner("kept->vault", "former", began), began)
+    yield _record(entries.encode_entry(_entry(began, 0, "former")), began)
+    yield _record(entries.encode_owner("kept->vault", "keeper", began), began)
     for number in range(_ENTRIES):
         until_end = _ENTRIES - number
         when = now_ms - 90 * until_end if until_end <= 600 else began + number * 1000
-        yield _record(ledger.encode_entry(_entry(when, number, "keeper", told.get(number, ()))), when)
+        yield _record(entries.encode_entry(_entry(when, number, "keeper", told.get(number, ()))), when)
         if number % 1000 == 999:
             standing = LedgerEntry("kept->vault", NO_LANE, "keeper", 7, when, (), (telling,))
-            yield _record(ledger.encode_entry(standing), when)
+            yield _record(entries.encode_entry(standing), when)
 
 
 def _entry(when: int, number: int, owner: str, events: Sequence[Event] = ()) -> LedgerEntry:

@@ -172,6 +172,7 @@ def test_topics_grow_and_never_shrink(admin: Admin) -> None:
 
 def test_settings_tell_where_they_come_from(admin: Admin) -> None:
     admin.create_topic(NewTopic("admin-settings", 1, 1, {"retention.ms": "1000"}))
+    wait_until(lambda: "admin-settings" in admin.topics(), "the topic")  # the broker learns of it a moment later
     found = admin.topic_settings(["admin-settings", "admin-nowhere"])
     assert list(found) == ["admin-settings"]
     settings = found["admin-settings"]

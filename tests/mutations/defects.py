@@ -327,7 +327,7 @@ _POSITIONS = (
     Defect(
         "provenance-fails-open",
         "A batch of an id that is not known yet is looked up in the ledger before it is passed on.",
-        "kafka/ledger_writers.py",
+        "ledger/writers.py",
         "            return False\n        self._follow_ledger()\n",
         "            return False\n",
         ("tests/engine/test_provenance.py::test_each_ledger_counts_where_it_is_named",),
@@ -335,10 +335,10 @@ _POSITIONS = (
     Defect(
         "provenance-takes-a-refusal-for-a-flow-that-has-not-begun",
         "Only a ledger that does not exist means that a flow has not begun.",
-        "kafka/ledger_writers.py",
+        "ledger/writers.py",
         "            if failure == UNKNOWN_TOPIC:\n",
         "            if failure:\n",
-        ("tests/kafka/test_ledger_writers.py::test_a_ledger_that_cannot_be_asked_for_is_no_flow_that_has_not_begun",),
+        ("tests/ledger/test_writers.py::test_a_ledger_that_cannot_be_asked_for_is_no_flow_that_has_not_begun",),
     ),
     Defect(
         "provenance-by-header-fails-open",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heliograph.kafka import ledger, positions, writing
+from heliograph.kafka import positions, writing
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.network import opened
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import Event, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
 from heliograph.sync.topics import create_topics, internal_topics, ledger_topic, offsets_topic
 from tests.sync.moving import Moving
@@ -68,7 +69,7 @@ class HandmadeMirror:
         done = last.source + last.length - 1
         progress = PartitionProgress(self.source, self.target, runs, done, byte_count, TIME)
         entry = LedgerEntry(flow.name, 0, "test", PRODUCER_ID, TIME, (progress,), tuple(events))
-        self._append(ledger_topic(flow), 0, Record(0, TIME, b"", ledger.encode_entry(entry)))
+        self._append(ledger_topic(flow), 0, Record(0, TIME, b"", entries.encode_entry(entry)))
         self.stand_at(Position(done, last.target + last.length - 1))
         return entry
 

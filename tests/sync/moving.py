@@ -17,13 +17,14 @@ from heliograph.config.mirror_config import MirrorConfig, load
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.lane import Lane
 from heliograph.engine.settings import LaneSettings
-from heliograph.kafka import ledger, writing
+from heliograph.kafka import writing
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import Assignment, LanePlan, TopicPartition
 from heliograph.sync.topics import (
     apply_topics,
@@ -111,7 +112,7 @@ def announce_owner(flow: FlowConfig) -> int:
         network = Network(loop, access_for(flow.target, "producer"))
         network.refresh([ledger_topic(flow)])
         now_ms = int(time.time() * 1000)  # the ledger keeps nothing of 1970
-        record = Record(0, now_ms, b"", ledger.encode_owner(flow.name, "test", 0))
+        record = Record(0, now_ms, b"", entries.encode_owner(flow.name, "test", 0))
         return writing.append(loop, network, TopicPartition(ledger_topic(flow), 0), [record])
 
 

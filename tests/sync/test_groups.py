@@ -145,7 +145,8 @@ def test_a_group_with_members_on_the_target_keeps_its_own_offsets(
     consume(moving.source, group, orders, 5)
     moving.mirror()
     topic = mirrored(moving, orders).topic
-    with closing(KafkaConsumer(topic, bootstrap_servers=moving.target, group_id=group)) as member:
+    settings = {"bootstrap_servers": moving.target, "group_id": group, "enable_auto_commit": False}
+    with closing(KafkaConsumer(topic, **settings)) as member:
         wait_until(lambda: not member.poll(50) and on_target.list()[group].state == "Stable", "a stable group")
         result = sync(moving)
     assert group in result.busy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,9 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import TransactionalProducer
-from heliograph.model import LanePlan, TopicPartition
+from heliograph.ledger import entries
+from heliograph.ledger.entries import ProducerId
+from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 from heliograph.sync.topics import ledger_topic
 from tests.sync.moving import Moving, make_moving, produce
 from tests.zoo import raw
@@ -72,12 +73,12 @@ def test_every_id_that_lanes_write_under_was_announced_in_the_ledger(moving: Mov
     announced: set[int] = set()
     written: list[int] = []
     for record in reading.read_single(access_for(moving.flow.target, "consumer"), ledger_topic(moving.flow)):
-        fields = json.loads(record.value or b"{}")
-        if fields["kind"] == "producer":
-            announced.add(fields["producerId"])
-        elif fields["kind"] == "copied":
-            assert fields["producerId"] in announced
-            written.append(fields["producerId"])
+        told = entries.decode(record.value)
+        if isinstance(told, ProducerId):
+            announced.add(told.number)
+        elif isinstance(told, LedgerEntry):
+            assert told.producer_id in announced
+            written.append(told.producer_id)
     assert len(set(written)) >= 2
     assert len(announced) == 4  # also those that have written nothing yet
 

@@ -36,10 +36,11 @@ def create_topic(
 
 
 def await_leaders(bootstrap_servers: str, name: str, partitions: int) -> None:
-    """Wait until the brokers serve all partitions, which is a moment later than the metadata says."""
+    """Wait until the brokers serve all partitions, and each of them knows that."""
     patience = Patience()
-    while not _is_served(bootstrap_servers, name, partitions):
-        assert patience.wait(), f"topic {name} never got ready"
+    for server in bootstrap_servers.split(","):
+        while not _is_served(server, name, partitions):
+            assert patience.wait(), f"topic {name} never got ready"
 
 
 def _is_served(bootstrap_servers: str, name: str, partitions: int) -> bool:

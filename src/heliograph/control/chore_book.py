@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from heliograph.control.chores import Chore, ChoreReport
 from heliograph.engine.flow import FlowDriver
-from heliograph.kafka import ledger
 from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.writer import Writer
+from heliograph.ledger import entries
 from heliograph.model import TopicPartition
 
 _LOOK_SECONDS = 2.0
@@ -42,7 +42,7 @@ class ChoreBook(Closeable):
         now = time.monotonic()
         if states and (failures != self._failures or now - self._written_at >= _REPEAT_SECONDS):
             now_ms = int(time.time() * 1000)
-            value = ledger.encode_chores(self._flow.name, self._flow.owner, now_ms, states)
-            self._writer.append(self._where, [ledger.record(self._flow.name, now_ms, value)])
+            value = entries.encode_chores(self._flow.name, self._flow.owner, now_ms, states)
+            self._writer.append(self._where, [entries.record(self._flow.name, now_ms, value)])
             self._failures, self._written_at = failures, now
         return ""

@@ -7,11 +7,14 @@ mirror tells again every minute which partitions are set aside (`control/standin
 from __future__ import annotations
 
 from heliograph.control.standing import NO_LANE
-from heliograph.kafka import ledger, reading, records
+from heliograph.kafka import reading, records
+from heliograph.kafka.batches import COMPRESSION_MASK
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST, CommittedBatch
+from heliograph.ledger import entries
+from heliograph.ledger.entries import Chores, Owner, Told
 from heliograph.model import ChoreState, Event, EventKind, LedgerEntry, OperationNote, SourceSight, TopicPartition
 
 RATE_MS = 60_000
@@ -20,8 +23,6 @@ _EVENTS_MS = 24 * 60 * 60 * 1000
 _FIRST_STEP = 50_000  # offsets
 _GROWTH = 4
 _REPORT_DELAY_MS = 5_000  # longer than what a lane has committed takes to reach the driver
-_NO_EVENTS = b'"events":[]}\x00'  # how a record ends that only tells of progress
-_NOTHING = b'"partitions":[],' + _NO_EVENTS
 
 
 def read_tail(loop: Loop, network: Network, topic: str, now_ms: int) -> LedgerTail:
@@ -84,28 +85,27 @@ class LedgerTail:
             self.last_commit_ms = self.alive_ms = max(self.last_commit_ms, time_ms)
             return
         for record in records.decode(batch.magic, batch.data):
-            self._add_value(record.value or b"{}", record.timestamp)
+            self._add_told(entries.decode(record.value), record.timestamp)
 
-    def _add_value(self, value: bytes, time_ms: int) -> None:
-        owner = ledger.decode_owner(value)
-        if owner is not None:
-            self._has_owner_record = True
-            self._now_owned_by(owner)
-        self.chores = ledger.decode_chores(value) or self.chores
-        self.sight = ledger.decode_sight(value) or self.sight
-        if (note := ledger.decode_note(value)) is not None:
-            self.notes.append(note)
-        elif owner is None or not ledger.is_operation(owner):
+    def _add_told(self, told: Told | None, time_ms: int) -> None:
+        if not isinstance(told, OperationNote) and not (isinstance(told, Owner) and told.is_operation):
             self.alive_ms = max(self.alive_ms, time_ms)
-        entry = ledger.decode_entry(value)
-        if entry is None:
-            return
-        if not self._has_owner_record:
-            self._now_owned_by(entry.owner)
-        if entry.lane == NO_LANE:
-            self._add_standing(entry)
-        else:
-            self._add_entry(entry)
+        if isinstance(told, Owner):
+            self._has_owner_record = True
+            self._now_owned_by(told.name)
+        elif isinstance(told, Chores):
+            self.chores = told.states
+        elif isinstance(told, SourceSight):
+            self.sight = told
+        elif isinstance(told, OperationNote):
+            self.notes.append(told)
+        elif isinstance(told, LedgerEntry):
+            if not self._has_owner_record:
+                self._now_owned_by(told.owner)
+            if told.lane == NO_LANE:
+                self._add_standing(told)
+            else:
+                self._add_entry(told)
 
     def _now_owned_by(self, owner: str) -> None:
         """The lanes of a new owner try every partition, and tell themselves which they must set aside."""
@@ -148,6 +148,5 @@ class LedgerTail:
 
 
 def _tells_only_of_progress(batch: CommittedBatch) -> bool:
-    data = batch.data
-    is_quiet = batch.header.record_count == 1 and data[-len(_NO_EVENTS) :] == _NO_EVENTS
-    return is_quiet and data[-len(_NOTHING) :] != _NOTHING
+    is_plain = batch.header.record_count == 1 and not batch.header.attributes & COMPRESSION_MASK
+    return is_plain and entries.ends_as_progress_only(batch.data)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from heliograph.control.chores import Chore
 from heliograph.engine.flow import FlowDriver
-from heliograph.kafka import ledger, reading, records
+from heliograph.kafka import reading, records
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import opened
 from heliograph.kafka.reading import LATEST
+from heliograph.ledger import entries
+from heliograph.ledger.entries import Owner
 
 _INTERVAL = 10.0
 
@@ -30,9 +32,9 @@ class OwnerWatch:
             end = reading.list_offsets(network, topic, {0: LATEST}, READ_COMMITTED)[0]
             for batch in reading.read_batches(loop, network, topic, {0: start}, {0: end}):
                 for record in records.decode(batch.magic, batch.data):
-                    owner = ledger.decode_owner(record.value or b"{}") if record.offset >= start else None
-                    if owner not in (None, self._flow.owner) and not ledger.is_operation(owner):
+                    told = entries.decode(record.value) if record.offset >= start else None
+                    if isinstance(told, Owner) and told.name != self._flow.owner and not told.is_operation:
                         self._flow.was_taken_over = True
-                        return f"the flow belongs to {owner} now"
+                        return f"the flow belongs to {told.name} now"
         self._read_to = max(start, end)
         return ""

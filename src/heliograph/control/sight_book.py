@@ -7,9 +7,9 @@ import time
 from heliograph.control.chores import Chore
 from heliograph.control.lag_watch import LagWatch
 from heliograph.engine.flow import FlowDriver
-from heliograph.kafka import ledger
 from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.writer import Writer
+from heliograph.ledger import entries
 from heliograph.model import SourceSight, TopicPartition
 
 _LOOK_SECONDS = 2.0
@@ -42,6 +42,6 @@ class SightBook(Closeable):
         if not lags or at_ms - self._told.at_ms < (1 if ends != self._told.ends else _REPEAT_SECONDS) * 1000:
             return ""
         self._told = SourceSight(at_ms, ends)
-        value = ledger.encode_sight(self._flow.name, self._flow.owner, self._told)
-        self._writer.append(self._where, [ledger.record(self._flow.name, at_ms, value)])
+        value = entries.encode_sight(self._flow.name, self._flow.owner, self._told)
+        self._writer.append(self._where, [entries.record(self._flow.name, at_ms, value)])
         return f"{len(ends)} of {len(lags)} partitions behind"

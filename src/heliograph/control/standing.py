@@ -10,8 +10,8 @@ import time
 
 from heliograph.control.chores import Chore
 from heliograph.engine.flow import FlowDriver
-from heliograph.kafka import ledger
 from heliograph.kafka.writer import Writer
+from heliograph.ledger import entries
 from heliograph.model import Event, EventKind, LedgerEntry, TopicPartition
 
 NO_LANE = -1  # in a ledger entry: the driver speaks, and only repeats what lanes have told
@@ -36,7 +36,7 @@ class Standing:
         if transactions == self._told_at or not self._flow.totals.producer_ids:
             return ""
         entry = self._entry()
-        record = ledger.record(entry.flow, entry.written_at_ms, ledger.encode_entry(entry))
+        record = entries.record(entry.flow, entry.written_at_ms, entries.encode_entry(entry))
         with Writer(self._flow.settings.target) as writer:
             writer.append(TopicPartition(self._flow.settings.ledger_topic, 0), [record])
         self._told_at = transactions

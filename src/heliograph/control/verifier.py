@@ -19,12 +19,12 @@ from heliograph.due import Due
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.provenance import Provenance, TopicProvenance
 from heliograph.errors import ClusterError
-from heliograph.kafka import ledger
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.writer import Writer
+from heliograph.ledger import entries
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, TopicPartition
 from heliograph.recovery.verification.comparison import Sides, Slice, SliceResult
 from heliograph.recovery.verification.difference import Difference
@@ -250,7 +250,7 @@ class Verifier:
         # Readers take every id in the ledger for one that lanes write under, so it must be one of those.
         producer_id = max(self._rules.ours)
         entry = LedgerEntry(self._flow.name, VERIFIER_LANE, self._driver.owner, producer_id, now_ms, (), (event,))
-        record = ledger.record(self._flow.name, now_ms, ledger.encode_entry(entry))
+        record = entries.record(self._flow.name, now_ms, entries.encode_entry(entry))
         with Writer(self._driver.settings.target) as writer:
             writer.append(TopicPartition(self._driver.settings.ledger_topic, 0), [record])
         for follower in self._driver.followers:

@@ -7,13 +7,15 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 
 from heliograph.errors import Fenced, TakenOver
-from heliograph.kafka import ledger, positions, reading, writing
+from heliograph.kafka import positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.leftovers import end_leftovers
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.ledger import entries
+from heliograph.ledger.entries import Owner
 from heliograph.model import Position, TopicPartition
 
 _FENCE_TIMEOUT_MS = 15_000
@@ -35,14 +37,14 @@ class Bookkeeping:
     def announce_owner(self, owner: str) -> None:
         """Write down that the flow is ours from now on: lanes of a former owner that start later see it and stop."""
         now = int(time.time() * 1000)
-        record = ledger.record(self._flow, now, ledger.encode_owner(self._flow, owner, now))
+        record = entries.record(self._flow, now, entries.encode_owner(self._flow, owner, now))
         with self._network() as (loop, network):
             self.ledger_read_to = writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
 
     def announce_deal(self, owner: str, deal: int) -> None:
         """Write down that lanes of earlier deals must end: their partitions are dealt to others."""
         now = int(time.time() * 1000)
-        record = ledger.record(self._flow, now, ledger.encode_deal(self._flow, owner, deal, now))
+        record = entries.record(self._flow, now, entries.encode_deal(self._flow, owner, deal, now))
         with self._network() as (loop, network):
             writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
 
@@ -73,12 +75,12 @@ class Bookkeeping:
     def _follow_ledger(self, loop: Loop, network: Network, owner: str) -> None:
         end = reading.list_offsets(network, self._ledger_topic, {0: LATEST})[0]
         for _, record in reading.read_to_end(loop, network, self._ledger_topic, {0: self.ledger_read_to}):
-            found = ledger.decode_owner(record.value or b"{}")
-            if found is None or found == owner:
+            told = entries.decode(record.value)
+            if not isinstance(told, Owner) or told.name == owner:
                 continue
-            if ledger.is_operation(found):
-                raise Fenced(f"flow {self._flow} was closed: {found}")
-            raise TakenOver(f"flow {self._flow} now belongs to {found}; this mirror ({owner}) stops")
+            if told.is_operation:
+                raise Fenced(f"flow {self._flow} was closed: {told.name}")
+            raise TakenOver(f"flow {self._flow} now belongs to {told.name}; this mirror ({owner}) stops")
         self.ledger_read_to = end
 
     def _network(self) -> AbstractContextManager[tuple[Loop, Network]]:

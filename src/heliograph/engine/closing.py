@@ -26,7 +26,7 @@ class Closing:
         self._is_written = False
         self._is_ending = False
         self._producer.join(bookkeeping)
-        encoded = {outgoing.partition(where): records.encode(written) for where, written in bookkeeping.items()}
+        encoded = {outgoing.partition(where): records.encode_own(written) for where, written in bookkeeping.items()}
         outgoing.send_now(encoded, self._written)
 
     def _written(self) -> None:

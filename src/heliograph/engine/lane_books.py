@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import StaleLane, TakenOver
-from heliograph.kafka import ledger, positions, reading, writing
+from heliograph.kafka import positions, reading, writing
 from heliograph.kafka.leftovers import end_leftovers
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
+from heliograph.ledger import entries
+from heliograph.ledger.entries import Deal, Owner
 from heliograph.model import LanePlan, LedgerEntry, Position, TopicPartition
 
 
@@ -43,11 +45,11 @@ class LaneBooks:
         owner, newest = plan.owner, plan.deal
         starts = {0: plan.ledger_read_to}
         for _, record in reading.read_to_end(self._network.loop, self._network, plan.ledger_topic, starts):
-            value = record.value or b"{}"
-            owner = ledger.decode_owner(value) or owner
-            dealt = ledger.decode_deal(value)
-            if dealt is not None and dealt[0] == plan.owner:
-                newest = max(newest, dealt[1])
+            told = entries.decode(record.value)
+            if isinstance(told, Owner):
+                owner = told.name
+            elif isinstance(told, Deal) and told.owner == plan.owner:
+                newest = max(newest, told.number)
         if owner != plan.owner:
             raise TakenOver(f"flow {plan.flow} now belongs to {owner}; this mirror ({plan.owner}) stops")
         if newest != plan.deal:
@@ -58,8 +60,8 @@ class LaneBooks:
         plan, producer_id = self._plan, producer.stamp.producer_id
         if producer_id not in self._announced:
             now = int(time.time() * 1000)
-            value = ledger.encode_producer(plan.flow, plan.owner, producer_id, now)
-            writing.append(self._network.loop, self._network, self._ledger, [ledger.record(plan.flow, now, value)])
+            value = entries.encode_producer(plan.flow, plan.owner, producer_id, now)
+            writing.append(self._network.loop, self._network, self._ledger, [entries.record(plan.flow, now, value)])
             self._announced.add(producer_id)
 
     def positions(self) -> dict[TopicPartition, Position]:
@@ -81,7 +83,7 @@ class LaneBooks:
         """What a transaction writes down: its ledger entry, and how far each partition is."""
         plan, now = self._plan, entry.written_at_ms
         contents: dict[TopicPartition, list[Record]] = {
-            self._ledger: [ledger.record(plan.flow, now, ledger.encode_entry(entry))]
+            self._ledger: [entries.record(plan.flow, now, entries.encode_entry(entry))]
         }
         for source, position in reached.items():
             key = positions.encode_key(self._source_alias, source)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from heliograph.kafka import records
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.ledger_writers import LedgerWriters
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
+from heliograph.ledger.writers import LedgerWriters
 from heliograph.model import LeftOut
 
 

@@ -15,6 +15,8 @@ from heliograph.kafka import batches, plain_records
 from heliograph.kafka.batches import COMPRESSION_MASK, HEADER_SIZE, NOBODY, BatchHeader, ProducerStamp, read_header
 
 _UNLIMITED = 1 << 31
+_ZSTD = 4
+_WORTH_PACKING = 4096  # bytes
 _UNPACKERS = {1: codec.gzip_decode, 2: codec.snappy_decode, 3: codec.lz4_decode, 4: codec.zstd_decode}
 
 
@@ -97,6 +99,12 @@ def encode(
         apart = ((offset, *record[1:]) for offset, record in enumerate(found))
         return plain_records.write(apart, stamp, sequence, compression)
     return bytearray(builder.build())
+
+
+def encode_own(records: Sequence[Record]) -> bytearray:
+    """One batch of records of our own, compressed where they are large: an entry of the ledger must fit in a batch."""
+    plain = encode(records)
+    return plain if len(plain) < _WORTH_PACKING else encode(records, compression=_ZSTD)
 
 
 def encode_apart(records: Sequence[Record]) -> bytearray:

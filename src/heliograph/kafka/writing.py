@@ -31,7 +31,7 @@ def append(loop: Loop, network: Network, where: TopicPartition, written: Sequenc
 
 def _send(loop: Loop, network: Network, where: TopicPartition, written: Sequence[Record]) -> Appended:
     connection = network.connection(network.leader(*where).broker_id)
-    batch = Batch(*where, records.encode(written))
+    batch = Batch(*where, records.encode_own(written))
     version = connection.version(producing.API_KEY, producing.HIGHEST_VERSION, producing.LOWEST_VERSION)
     body = producing.encode([batch], None, _ALL_REPLICAS, network.access.request_timeout_ms)
     answers: list[Appended] = []

@@ -19,7 +19,7 @@ from heliograph.control.running_flow import ORDERS_SECONDS
 from heliograph.control.stored_state import StateStore
 from heliograph.engine.flow import FlowDriver
 from heliograph.errors import StepFailed
-from heliograph.kafka import ledger
+from heliograph.ledger import entries
 from heliograph.recovery.books import read_books
 
 _LOOK_SECONDS = 0.5
@@ -45,7 +45,7 @@ class FlowGate:
         for part in _PARTS:
             self._store.write_state(part, RunState.STOPPED)
         settings = flow_settings(self._flow)
-        FlowDriver(settings, ClusterTopics(self._flow)).shut_out(ledger.operation_owner(by))
+        FlowDriver(settings, ClusterTopics(self._flow)).shut_out(entries.operation_owner(by))
         if not settings.lane.is_exactly_once:
             self._await_rest()
 

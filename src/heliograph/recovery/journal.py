@@ -14,10 +14,10 @@ from typing import Any
 
 from heliograph.config.flow import FlowConfig
 from heliograph.control.stored_state import StateStore
-from heliograph.kafka import ledger
 from heliograph.kafka.access import access_for
 from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.writer import Writer
+from heliograph.ledger import entries
 from heliograph.model import OperationNote, TopicPartition
 from heliograph.sync.topics import ledger_topic
 
@@ -73,7 +73,7 @@ class Journal(Closeable):
     def note(self, step: str, state: str, text: str) -> None:
         """Write a line."""
         note = OperationNote(self.operation, self.id, step, state, text, self._by, _now_ms())
-        record = ledger.record(self._flow.name, note.at_ms, ledger.encode_note(self._flow.name, note))
+        record = entries.record(self._flow.name, note.at_ms, entries.encode_note(self._flow.name, note))
         self._writer.append(self._where, [record])
         for listener in self.listeners:
             listener(note)

@@ -15,11 +15,11 @@ from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.groups import Groups
-from heliograph.kafka.ledger_writers import LedgerWriters
 from heliograph.kafka.mm2.offset_sync import OffsetSync
 from heliograph.kafka.network import opened
 from heliograph.kafka.newest_positions import all_positions
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger.writers import LedgerWriters
 from heliograph.sync.fitness import Finding
 from heliograph.sync.topics import ledger_beside, mirrored_names
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka import positions, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger import entries
+from heliograph.ledger.entries import Owner
 from heliograph.ledger.offset_map import OffsetMap
-from heliograph.model import Position, TopicPartition
+from heliograph.model import LedgerEntry, Position, TopicPartition
 
 _NO_TOPIC = 3  # unknown topic or partition
 
@@ -68,11 +70,11 @@ class LedgerReader:
     def _read_ledger(self, loop: Loop, network: Network) -> None:
         start = self._ledger_start(network)
         for _, record in reading.read_to_end(loop, network, self._ledger_topic, {0: start}):
-            value = record.value or b"{}"
-            if ledger.decode_owner(value) is not None:
+            told = entries.decode(record.value)
+            if isinstance(told, Owner):
                 self.offset_map.owner_changed()
-            elif (entry := ledger.decode_entry(value)) is not None:
-                self.offset_map.add(entry)
+            elif isinstance(told, LedgerEntry):
+                self.offset_map.add(told)
             self._ledger_read_to = record.offset + 1
 
     def _ledger_start(self, network: Network) -> int:

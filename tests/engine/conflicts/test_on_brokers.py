@@ -29,13 +29,14 @@ from heliograph.engine.conflicts.task_writer import TaskReport, TaskWriter, Writ
 from heliograph.engine.conflicts.view_record import held_of, view_record
 from heliograph.engine.tables.ranges import OffsetRange
 from heliograph.errors import DataError, Fenced, TakenOver
-from heliograph.kafka import ledger, positions, reading, writing
+from heliograph.kafka import positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.network import opened
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic
 from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.ledger import entries
 from heliograph.model import TopicPartition
 from heliograph.transforms.message import Header
 from tests.chaos.stage import admin_of
@@ -307,8 +308,8 @@ class Reading:
         name = fresh_name("producer")
         with self.detection.open_transaction(name, self.where, value) as producer:
             if ledger_topic:
-                told = ledger.encode_producer("us->eu", "test", producer.stamp.producer_id, 0)
-                self.detection.append(TopicPartition(ledger_topic, 0), ledger.record("us->eu", 0, told))
+                told = entries.encode_producer("us->eu", "test", producer.stamp.producer_id, 0)
+                self.detection.append(TopicPartition(ledger_topic, 0), entries.record("us->eu", 0, told))
             producer.end(commit)
 
 

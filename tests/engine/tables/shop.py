@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from heliograph.config.mirror_config import load
-from heliograph.kafka import ledger, positions, reading
+from heliograph.kafka import positions, reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.reading import EARLIEST
 from heliograph.kafka.records import Record
+from heliograph.ledger import entries
 from heliograph.model import LedgerEntry, Position, TopicPartition
 from heliograph.sync.topics import dead_letters_topic, ledger_topic, offsets_topic
 from tests.waiting import wait_until
@@ -108,7 +109,7 @@ class Shop:
     def entries(self) -> list[LedgerEntry]:
         """The ledger."""
         found = [record.value or b"{}" for _, record in read_topic(self._stations.target, ledger_topic(self._flow))]
-        return [entry for entry in map(ledger.decode_entry, found) if entry is not None]
+        return [entry for entry in map(entries.decode, found) if isinstance(entry, LedgerEntry)]
 
     def await_all(self, seconds: float = 90) -> None:
         """Wait until the positions are at the ends of the source."""

@@ -18,14 +18,15 @@ from heliograph.control.rest.answers import (
 )
 from heliograph.control.running_flow import RunningFlow
 from heliograph.errors import ClusterError
-from heliograph.kafka import ledger, reading, records
+from heliograph.kafka import reading, records
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.groups import Groups, Offsets
 from heliograph.kafka.network import opened
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import Event, TopicPartition
+from heliograph.ledger import entries
+from heliograph.model import Event, LedgerEntry, TopicPartition
 from heliograph.sync.group_offsets import GroupPlaces
 from heliograph.sync.topics import TopicPlan, ledger_topic, read_plan
 from heliograph.sync.translation import Translation
@@ -164,16 +165,18 @@ def read_ranges(flow: RunningFlow, where: TopicPartition, limit: int) -> list[Ra
             for batch in reading.read_batches(loop, network, topic, {0: start}, {0: end}):
                 for record in records.decode(batch.magic, batch.data):
                     if start <= record.offset < end:
-                        found.extend(_ranges(record.value or b"{}", where))
+                        found.extend(_ranges(record.value, where))
             ranges.extend(reversed(found))
             end = start
     return ranges[:limit]
 
 
-def _ranges(value: bytes, where: TopicPartition) -> Iterable[RangeAnswer]:
-    entry = ledger.decode_entry(value)
-    for progress in entry.partitions if entry else ():
-        if entry and progress.source == where:
+def _ranges(value: bytes | None, where: TopicPartition) -> Iterable[RangeAnswer]:
+    entry = entries.decode(value)
+    if not isinstance(entry, LedgerEntry):
+        return
+    for progress in entry.partitions:
+        if progress.source == where:
             for run in progress.runs:
                 yield RangeAnswer(
                     source_offset=run.source,

@@ -15,8 +15,8 @@ from heliograph.engine.tables.range_reader import intact_batches
 from heliograph.engine.tables.ranges import OffsetRange
 from heliograph.kafka import records
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.ledger_writers import LedgerWriters
 from heliograph.kafka.network import Network, opened
+from heliograph.ledger.writers import LedgerWriters
 from heliograph.transforms.message import Header
 
 _FULL = 20_000  # records that wait for others of their bucket

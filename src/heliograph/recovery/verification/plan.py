@@ -11,7 +11,7 @@ from uuid import UUID
 
 from heliograph.config.flow import FlowConfig
 from heliograph.errors import ClusterError
-from heliograph.kafka import ledger, reading
+from heliograph.kafka import reading
 from heliograph.kafka.access import Access, access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.connection import Loop
@@ -20,6 +20,7 @@ from heliograph.kafka.network import Network, opened
 from heliograph.kafka.newest_positions import newest_positions
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger import entries
 from heliograph.model import Event, LedgerEntry, LeftOut, Position, TopicPartition
 from heliograph.recovery.verification.comparison import Rules, Slice
 from heliograph.recovery.verification.segments import Bounds, Coverage, PartitionHistory
@@ -225,13 +226,12 @@ def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartit
         starts_elsewhere = flow.get("start.timestamp.ms") is not None or flow.get("start.group.id")
         begins_at_start = first == 0 and starts_at_begin and not starts_elsewhere
         for _, record in reading.read_to_end(loop, network, names[0], {0: first}):
-            value = record.value or b"{}"
-            producer_id = ledger.decode_producer_id(value)
+            told = entries.decode(record.value)
+            producer_id = entries.producer_id_of(told)
             if producer_id is not None:
                 books.producer_ids.add(producer_id)
-            entry = ledger.decode_entry(value)
-            if entry is not None:
-                books.add(entry, wanted, begins_at_start)
+            if isinstance(told, LedgerEntry):
+                books.add(told, wanted, begins_at_start)
     return books
 
 
@@ -256,7 +256,7 @@ def _writers(loop: Loop, network: Network, topic: str, since_ms: int | None) -> 
     oldest_ms: int | None = None
     for _, record in reading.read_to_end(loop, network, topic, {0: first}):
         oldest_ms = record.timestamp if oldest_ms is None else oldest_ms
-        producer_id = ledger.decode_producer_id(record.value or b"{}")
+        producer_id = entries.producer_id_of(entries.decode(record.value))
         if producer_id is not None:
             found.add(producer_id)
     if first == 0 or oldest_ms is None:

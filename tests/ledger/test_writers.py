@@ -6,8 +6,8 @@ import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import BrokerRefused
-from heliograph.kafka import ledger
-from heliograph.kafka.ledger_writers import LedgerWriters
+from heliograph.ledger import entries
+from heliograph.ledger.writers import LedgerWriters
 from heliograph.model import TopicPartition
 from tests.zoo import raw
 from tests.zoo.topics import create_topic, fresh_name
@@ -23,8 +23,8 @@ def test_a_flow_without_a_ledger_has_not_begun_and_may_later(primary: EmbeddedCl
         writers = LedgerWriters(*connected, name)
         assert not writers.wrote(SOME_ID)
         create_topic(primary.bootstrap_servers, name)
-        value = ledger.encode_producer("a->b", "owner", SOME_ID + 1, 0)
-        batch = raw.batch_of([ledger.record("a->b", 0, value)])
+        value = entries.encode_producer("a->b", "owner", SOME_ID + 1, 0)
+        batch = raw.batch_of([entries.record("a->b", 0, value)])
         raw.append(primary.bootstrap_servers, TopicPartition(name, 0), [batch])
         assert writers.wrote(SOME_ID + 1)
 

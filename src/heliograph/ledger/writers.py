@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from heliograph.kafka import ledger, reading, records
+from heliograph.kafka import reading, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_UNCOMMITTED
 from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger import entries
 
 _NO_PRODUCER = -1
 
@@ -49,7 +50,7 @@ class LedgerWriters:
         starts = {0: self._read_to}
         for batch in reading.read_batches(self._loop, self._network, topic, starts, ends, isolation=READ_UNCOMMITTED):
             for record in records.decode(batch.magic, batch.data):
-                producer_id = ledger.decode_producer_id(record.value or b"{}")
+                producer_id = entries.producer_id_of(entries.decode(record.value))
                 if producer_id is not None:
                     self._ids.add(producer_id)
         self._read_to = ends[0]
