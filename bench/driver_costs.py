@@ -70,7 +70,7 @@ def _plan(partitions: int, lanes: int) -> list[bytes]:
 
 def _task(lane: int, items: Sequence[Assignment]) -> bytes:
     plan = LanePlan(
-        flow="primary->backup", lane=lane, owner="mirror.example.org-12345-0a1b2c3d-1",
+        flow="primary->backup", lane=lane, owner="mirror.example.org-12345-0a1b2c3d-1", deal=1,
         transactional_ids=tuple(f"heliograph-primary->backup-{lane}{turn}" for turn in "abc"),
         offsets_topic="mm2-offsets.primary.internal", ledger_topic="mm2-ledger.primary.internal",
         assignments=tuple(items), positions={item.source: _POSITION for item in items},
