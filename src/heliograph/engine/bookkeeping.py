@@ -10,7 +10,7 @@ from heliograph.errors import Fenced, TakenOver
 from heliograph.kafka import positions, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.leftovers import end_leftovers
+from heliograph.kafka.leftovers import check_reached, end_leftovers
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.transaction import TransactionalProducer
@@ -48,15 +48,21 @@ class Bookkeeping:
         with self._network() as (loop, network):
             writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
 
-    def fence(self, transactional_ids: Collection[str], targets: Collection[TopicPartition]) -> None:
-        """End the open transactions of all these ids everywhere, and lock out whoever still writes under them."""
+    def fence(
+        self, transactional_ids: Collection[str], targets: Collection[TopicPartition]
+    ) -> dict[TopicPartition, str]:
+        """End the open transactions of all these ids everywhere, and lock out whoever still writes under them.
+
+        Returns the targets where that could not be done, and why; without the books themselves nothing can go on.
+        """
         with self._network() as (_, network):
             producers = [TransactionalProducer(network, name, _FENCE_TIMEOUT_MS) for name in sorted(transactional_ids)]
-            network.refresh({where.topic for where in targets})
-            offsets = {
-                TopicPartition(self._offsets_topic, number) for number in network.partitions(self._offsets_topic)
-            }
-            end_leftovers(network, producers, {*targets, *offsets, TopicPartition(self._ledger_topic, 0)})
+            network.look_up({where.topic for where in targets})
+            books = {TopicPartition(self._offsets_topic, number) for number in network.partitions(self._offsets_topic)}
+            books.add(TopicPartition(self._ledger_topic, 0))
+            left = end_leftovers(network, producers, {*targets, *books}).unreachable
+            check_reached(network, left, books)
+            return left
 
     def refresh(self, owner: str) -> None:
         """Read what was written since the last time; raises if the flow has another owner by now."""

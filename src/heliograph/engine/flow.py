@@ -120,6 +120,7 @@ class FlowDriver:
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
+        self._unswept: Mapping[TopicPartition, str] = {}  # targets where old transactions may still be open, and why
         self.deal = 0  # Spark counts epochs from 1 again with every query; deals are never counted again
         self._lanes_begun = 0  # of the newest deal
         self._lanes_done = 0
@@ -181,11 +182,16 @@ class FlowDriver:
         ids = self._lane_ids()
         self.refresh()
         self.totals.set_aside.clear()  # the new lanes try every partition, and tell which they must set aside
-        self._bookkeeping.fence(ids, self._targets())
+        self._fence(ids, self._targets())
         self._lanes_begun = self._lanes_done = 0
         self.has_lanes.clear()
         self._wanted.set()
         self._settle()
+
+    def _fence(self, ids: Collection[str], targets: Collection[TopicPartition]) -> None:
+        self._unswept = self._bookkeeping.fence(ids, targets)
+        for where, reason in self._unswept.items():
+            log.warning("%s: what was left open on %s could not be ended: %s", self.name, where, reason)
 
     def shut_out(self, by: str) -> None:
         """Lock out every lane of the flow, wherever it runs, without becoming the one who mirrors."""
@@ -282,6 +288,8 @@ class FlowDriver:
         self.deal += 1  # first of all: whoever ends the epoch from now on means this one
         self._leave_earlier_deals()
         self.confirm_owner()  # may wait, so nobody must wait for it
+        if self._unswept:  # no lane runs now
+            self._fence(self._lane_ids(), self._unswept.keys() & self._targets())
         with self._lock:
             count = self._lane_count()
             lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
@@ -301,7 +309,7 @@ class FlowDriver:
             self._lanes_begun = self._lanes_done = 0
         if has_strays:
             log.warning("%s: a lane did not end well: all lanes are fenced before others begin", self.name)
-            self._bookkeeping.fence(self._lane_ids(), self._targets())
+            self._fence(self._lane_ids(), self._targets())
 
     def _targets(self) -> set[TopicPartition]:
         return {assignment.target for assignment in self._assignments}
@@ -320,7 +328,7 @@ class FlowDriver:
         with self._lock:
             if time.monotonic() - self._plan.made_at < _SHORTEST_EPOCH_SECONDS:
                 return False
-            return bool(self.totals.set_aside) or is_worth_a_new_deal(self._plan.lanes, self._loads())
+            return bool(self.totals.set_aside or self._unswept) or is_worth_a_new_deal(self._plan.lanes, self._loads())
 
     def _loads(self) -> dict[TopicPartition, int]:
         """What has been copied since the plan was made, in bytes per partition."""

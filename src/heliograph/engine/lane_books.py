@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import StaleLane, TakenOver
 from heliograph.kafka import positions, reading, writing
-from heliograph.kafka.leftovers import end_leftovers
+from heliograph.kafka.leftovers import check_reached, end_leftovers
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
@@ -26,6 +26,7 @@ class LaneBooks:
         self._source_alias = source_alias
         self._announced = set(plan.announced)  # producer ids
         self._ledger = TopicPartition(plan.ledger_topic, 0)
+        self.unreachable: dict[TopicPartition, str] = {}  # targets that must not be written to, and why
 
     def take_ids(self, names: Sequence[str], settings: LaneSettings) -> list[Producer]:
         """Whoever writes for the lane; what earlier attempts under these names left open is ended, and they are out."""
@@ -36,8 +37,14 @@ class LaneBooks:
             return [IdempotentProducer(self._network)]
         taken = [TransactionalProducer(self._network, name, settings.transaction_timeout_ms) for name in names]
         offsets = {TopicPartition(plan.offsets_topic, number) for number in plan.offsets_read_to}
-        end_leftovers(self._network, taken, targets | offsets | {self._ledger})
+        books = offsets | {self._ledger}
+        self.unreachable = end_leftovers(self._network, taken, targets | books).unreachable
+        check_reached(self._network, self.unreachable, books)
         return list(taken)
+
+    def check_targets(self) -> None:
+        """Raise if something that was left open on a target may still be so."""
+        check_reached(self._network, self.unreachable, self.unreachable.keys())
 
     def check_owner(self) -> None:
         """Raise if another mirror owns the flow by now, or if its partitions have been dealt again since."""

@@ -123,6 +123,9 @@ class LaneSession:
         known = self._books.positions()
         for topic, error_code in missing.items():
             self._put_topic_aside(topic, error_code)
+        for item in plan.assignments:
+            if item.target in self._books.unreachable:
+                self._set_aside[item.source] = f"its target cannot be used: {self._books.unreachable[item.target]}"
         for source, reason in self._set_aside.items():
             self._tell_set_aside(source, reason, known)
         wanted = [item for item in plan.assignments if item.source not in self._set_aside]

@@ -11,7 +11,7 @@ from heliograph.engine.conflicts.settings import DetectionSettings
 from heliograph.errors import TakenOver
 from heliograph.kafka import reading, writing
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.leftovers import end_leftovers
+from heliograph.kafka.leftovers import check_reached, end_leftovers
 from heliograph.kafka.network import opened
 from heliograph.kafka.reading import EARLIEST
 from heliograph.kafka.transaction import TransactionalProducer
@@ -38,7 +38,7 @@ class DetectionBooks:
         with opened(self._settings.access, topics) as (loop, network):
             producers = [TransactionalProducer(network, name, _FENCE_TIMEOUT_MS) for name in sorted(ids)]
             written = {TopicPartition(topic, number) for topic in topics for number in network.partitions(topic)}
-            end_leftovers(network, producers, written)
+            check_reached(network, end_leftovers(network, producers, written).unreachable, written)
             first = reading.list_offsets(network, self._settings.progress_topic, {0: EARLIEST})
             return KnownProgress(
                 record for _, record in reading.read_to_end(loop, network, self._settings.progress_topic, first)

@@ -84,6 +84,7 @@ class LaneReader:
         target = Network(self._loop, self._task.target)
         books = LaneBooks(target, self._plan, self._source.access.alias)
         books.take_ids(self._plan.transactional_ids[:1], self._settings)
+        books.check_targets()
         books.check_owner()
         return books.positions()
 

@@ -107,6 +107,7 @@ class LaneWriter:
         """Fence, check the owner, and check that what was read begins where the target ends."""
         self._books = LaneBooks(self._target, self._plan, self._begun.task.source.alias)
         [self._producer] = self._books.take_ids(self._plan.transactional_ids[:1], self._settings)
+        self._books.check_targets()
         reached("fenced")
         self._books.check_owner()
         self._books.announce(self._producer)
