@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from kafka.protocol.metadata import FindCoordinatorRequest
+from kafka.protocol.producer import InitProducerIdRequest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.errors import BrokerRefused, Fenced
 from heliograph.kafka import batches
 from heliograph.kafka.batches import ProducerStamp
+from heliograph.kafka.connection import Connection
 from heliograph.kafka.producing import Batch
-from heliograph.kafka.transaction import Sequences, TransactionalProducer
+from heliograph.kafka.transaction import Sequences, TransactionalProducer, take_all
 from heliograph.model import TopicPartition
 from tests.checker.stock_reader import read_committed
 from tests.zoo import raw
@@ -139,3 +144,43 @@ def test_sequence_numbers_wrap_around_per_partition() -> None:
     assert [sequences.take(one, 5), sequences.take(one, 1)] == [2**31 - 1, 4]
     sequences.restart()
     assert sequences.take(one, 1) == 0
+
+
+# -- many at once ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unanswered(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+    """By kind of request, the most that were on their way at the same time over one connection."""
+    most: Counter[int] = Counter()
+    send = Connection.send
+
+    def watched(self: Connection, api_key: int, *others: Any, **named: Any) -> None:
+        send(self, api_key, *others, **named)
+        most[api_key] = max(most[api_key], len(self._pending))
+
+    monkeypatch.setattr(Connection, "send", watched)
+    return most
+
+
+def test_many_ids_are_taken_in_a_few_round_trips(
+    cluster: EmbeddedCluster, connected: raw.Connected, where: TopicPartition, unanswered: Counter[int]
+) -> None:
+    names = [f"many-{where}-{number}" for number in range(20)]
+    before = RawTransaction(connected, names[7], where)
+    before.write(3, 0)
+    producers = take_all(connected[1], names, TIMEOUT_MS)
+    assert [producer.transactional_id for producer in producers] == names
+    assert len({producer.stamp.producer_id for producer in producers}) == len(names)
+    assert producers[7].stamp.producer_id == before.stamp.producer_id
+    assert producers[7].stamp.epoch > before.stamp.epoch
+    with pytest.raises(Fenced):
+        before.end(commit=True)
+    assert count_visible(cluster, where) == 0
+    assert unanswered[FindCoordinatorRequest.API_KEY] == len(names)
+    assert unanswered[InitProducerIdRequest.API_KEY] == len(names)
+
+
+def test_an_id_that_cannot_be_taken_is_named_among_many(connected: raw.Connected, where: TopicPartition) -> None:
+    with pytest.raises(BrokerRefused, match=f"transaction long-{where}: cannot initialise"):
+        take_all(connected[1], [f"long-{where}"], timeout_ms=2**31 - 1)

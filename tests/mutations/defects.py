@@ -253,8 +253,8 @@ _POSITIONS = (
         "skip-the-fence-of-a-lane",
         "What a lane that died had not committed is aborted before its successor reads positions.",
         "engine/lane_books.py",
-        "        taken = [TransactionalProducer(self._network, name, settings",
-        '        taken = [TransactionalProducer(self._network, f"{name}-{time.time_ns()}", settings',
+        "        taken = take_all(self._network, names, settings",
+        '        taken = take_all(self._network, [f"{name}-{time.time_ns()}" for name in names], settings',
         ("tests/engine/test_lane.py::test_a_lane_that_was_taken_over_writes_nothing_more",),
     ),
     Defect(
@@ -296,8 +296,8 @@ _POSITIONS = (
         "skip-the-fence-of-a-mirror",
         "A mirror that takes over ends the open transactions of all lanes of the flow and locks them out.",
         "engine/bookkeeping.py",
-        "for name in sorted(transactional_ids)]\n",
-        "for name in sorted(transactional_ids)[:0]]\n",
+        "sorted(transactional_ids), _FENCE_TIMEOUT_MS)\n",
+        "sorted(transactional_ids)[:0], _FENCE_TIMEOUT_MS)\n",
         ("tests/sync/test_taking_over.py::test_whoever_takes_over_ends_what_lanes_have_open_and_locks_them_out",),
     ),
     Defect(

@@ -13,7 +13,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.leftovers import check_reached, end_leftovers
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.kafka.transaction import take_all
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Owner
 from heliograph.model import Position, TopicPartition
@@ -56,7 +56,7 @@ class Bookkeeping:
         Returns the targets where that could not be done, and why; without the books themselves nothing can go on.
         """
         with self._network() as (_, network):
-            producers = [TransactionalProducer(network, name, _FENCE_TIMEOUT_MS) for name in sorted(transactional_ids)]
+            producers = take_all(network, sorted(transactional_ids), _FENCE_TIMEOUT_MS)
             network.look_up({where.topic for where in targets})
             books = {TopicPartition(self._offsets_topic, number) for number in network.partitions(self._offsets_topic)}
             books.add(TopicPartition(self._ledger_topic, 0))

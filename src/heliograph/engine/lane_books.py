@@ -11,7 +11,7 @@ from heliograph.kafka import positions, reading, writing
 from heliograph.kafka.leftovers import check_reached, end_leftovers
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
-from heliograph.kafka.transaction import IdempotentProducer, Producer, TransactionalProducer
+from heliograph.kafka.transaction import IdempotentProducer, Producer, take_all
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Deal, Owner
 from heliograph.model import LanePlan, LedgerEntry, Position, TopicPartition
@@ -35,7 +35,7 @@ class LaneBooks:
         self._network.refresh({where.topic for where in targets} | {plan.offsets_topic, plan.ledger_topic})
         if not settings.is_exactly_once:
             return [IdempotentProducer(self._network)]
-        taken = [TransactionalProducer(self._network, name, settings.transaction_timeout_ms) for name in names]
+        taken = take_all(self._network, names, settings.transaction_timeout_ms)
         offsets = {TopicPartition(plan.offsets_topic, number) for number in plan.offsets_read_to}
         books = offsets | {self._ledger}
         self.unreachable = end_leftovers(self._network, taken, targets | books).unreachable

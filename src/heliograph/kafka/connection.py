@@ -151,15 +151,21 @@ class Connection:
     def call(self, request: ApiMessage, version: int | None = None, timeout: float | None = None) -> Any:
         """Send one request of the client library's classes and wait for the answer."""
         chosen = self.version(type(request), request.max_version) if version is None else version
+        asked = time.monotonic()
+        [answer] = self.call_all([request], chosen, timeout)
+        self.round_trip = min(self.round_trip, time.monotonic() - asked)
+        return answer
+
+    def call_all(self, requests: Sequence[ApiMessage], version: int, timeout: float | None = None) -> list[Any]:
+        """Send several requests without waiting in between, and wait for all answers."""
         answers: list[Any] = []
         losses: list[ClusterError] = []
-        asked = time.monotonic()
-        self.submit(request, chosen, answers.append, timeout, losses.append)
-        self._loop.run_until(lambda: bool(answers or losses))
+        for request in requests:
+            self.submit(request, version, answers.append, timeout, losses.append)
+        self._loop.run_until(lambda: bool(losses) or len(answers) == len(requests))
         if losses:
             raise losses[0]
-        self.round_trip = min(self.round_trip, time.monotonic() - asked)
-        return answers[0]
+        return answers
 
     def submit(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +81,7 @@ class Network:
             topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=topic) for topic in sorted(topics)],
             allow_auto_topic_creation=False,
         )
-        answer = self._ask_anyone(request, highest=12, lowest=8)
+        [answer] = self._ask_anyone([request], highest=12, lowest=8)
         self._addresses = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         failures = {}
         for topic in answer.topics:
@@ -124,16 +124,25 @@ class Network:
 
     def coordinator(self, key: str, kind: int) -> Connection:
         """The connection to the broker that coordinates a group or a transactional id."""
-        request = FindCoordinatorRequest(key=key, key_type=kind)
+        return self.coordinators([key], kind)[key]
+
+    def coordinators(self, keys: Collection[str], kind: int) -> dict[str, Connection]:
+        """The same for many of them, which are asked for all at once."""
+        found: dict[str, int] = {}
         patience = Patience()
-        while True:
-            answer = self._ask_anyone(request, highest=3, lowest=1)
+        while missing := [key for key in keys if key not in found]:
+            requests = [FindCoordinatorRequest(key=key, key_type=kind) for key in missing]
+            answers = dict(zip(missing, self._ask_anyone(requests, highest=3, lowest=1), strict=True))
             # On a new cluster the first question makes the broker create its coordinator's topic.
-            if answer.error_code != _COORDINATOR_NOT_AVAILABLE or not patience.wait():
-                break
-        check(f"{self.access.alias} coordinator of {key}", answer.error_code)
-        self._addresses[answer.node_id] = (answer.host, answer.port)
-        return self.connection(answer.node_id)
+            is_early = any(answer.error_code == _COORDINATOR_NOT_AVAILABLE for answer in answers.values())
+            can_wait = is_early and patience.wait()
+            for key, answer in answers.items():
+                if answer.error_code == _COORDINATOR_NOT_AVAILABLE and can_wait:
+                    continue
+                check(f"{self.access.alias} coordinator of {key}", answer.error_code)
+                self._addresses[answer.node_id] = (answer.host, answer.port)
+                found[key] = answer.node_id
+        return {key: self.connection(found[key]) for key in keys}
 
     def anyone(self) -> Connection:
         """A connection to some broker, for questions that any of them can answer."""
@@ -141,11 +150,14 @@ class Network:
             self._bootstrap = self._connect_to_someone()
         return self._bootstrap
 
-    def _ask_anyone(self, request: ApiMessage, highest: int, lowest: int) -> Any:
-        """The answer of some broker; of another one when the first has gone away meanwhile."""
+    def _ask_anyone(self, requests: Sequence[ApiMessage], highest: int, lowest: int) -> list[Any]:
+        """The answers of some broker; of another one when the first has gone away meanwhile."""
 
-        def ask(connection: Connection) -> Any:
-            return connection.call(request, connection.version(type(request), highest, lowest), patience)
+        def ask(connection: Connection) -> list[Any]:
+            version = connection.version(type(requests[0]), highest, lowest)
+            if len(requests) == 1:
+                return [connection.call(requests[0], version, patience)]  # which also tells how far the broker is
+            return connection.call_all(requests, version, patience)
 
         patience = min(_SIMPLE_QUESTION_SECONDS, self.access.request_timeout_ms / 1000)
         first = self.anyone()

@@ -7,9 +7,10 @@ the end of each transaction gives the producer a new epoch, under which sequence
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -22,6 +23,7 @@ from kafka.protocol.producer import (
 from heliograph.errors import BrokerRefused, BrokerUnavailable, ClusterError, Fenced
 from heliograph.kafka import producing
 from heliograph.kafka.batches import ProducerStamp
+from heliograph.kafka.connection import Connection
 from heliograph.kafka.network import TRANSACTION, Network, check, error_name
 from heliograph.kafka.patience import Patience
 from heliograph.model import TopicPartition
@@ -124,15 +126,15 @@ class IdempotentProducer:
 class TransactionalProducer:
     """One transactional id. Creating it ends what a predecessor with the same id left open, and locks it out."""
 
-    def __init__(self, network: Network, transactional_id: str, timeout_ms: int) -> None:
+    def __init__(self, network: Network, transactional_id: str, timeout_ms: int, taken: _Taken | None = None) -> None:
+        """`taken`: what the coordinator has answered already."""
         self.transactional_id: str | None = transactional_id
         self._name = transactional_id
         self._network = network
-        self._coordinator = network.coordinator(transactional_id, TRANSACTION)
+        self._coordinator, self.stamp = taken or _take(network, [transactional_id], timeout_ms)[transactional_id]
         self._joins_by_writing = self._coordinator.feature("transaction.version") >= _SECOND_GENERATION
         self.produce_version = producing.JOINING_VERSION if self._joins_by_writing else producing.HIGHEST_VERSION
         self.sequences = Sequences()
-        self.stamp = self._initialise(timeout_ms)
         self.joined: set[TopicPartition] = set()
 
     def join(self, partitions: Collection[TopicPartition]) -> None:
@@ -214,24 +216,6 @@ class TransactionalProducer:
     def _end_version(self) -> int:
         return self._coordinator.version(EndTxnRequest, highest=5 if self._joins_by_writing else 3)
 
-    def _initialise(self, timeout_ms: int) -> ProducerStamp:
-        request = InitProducerIdRequest(
-            transactional_id=self.transactional_id,
-            transaction_timeout_ms=timeout_ms,
-            producer_id=-1,
-            producer_epoch=-1,
-        )
-        version = self._coordinator.version(InitProducerIdRequest, highest=4)
-        stamps = []
-
-        def answer() -> int:
-            response = self._coordinator.call(request, version)
-            stamps.append(_stamp(response))
-            return int(response.error_code)
-
-        self._ask("initialise", answer)
-        return stamps[-1]
-
     def _join_answer(self, request: AddPartitionsToTxnRequest) -> int:
         version = self._coordinator.version(AddPartitionsToTxnRequest, highest=3)
         response = self._coordinator.call(request, version)
@@ -248,14 +232,73 @@ class TransactionalProducer:
         """Ask until the coordinator is ready to answer; every other error ends the attempt."""
         patience = Patience()
         while code := question():
-            where = f"{self._network.access.alias} transaction {self.transactional_id}: cannot {what}"
-            check_fenced(where, code)
-            if code not in _WAIT:
-                raise BrokerRefused(where, code, error_name(code))
+            where = _where(self._network, self._name, what)
+            _check_can_wait(where, code)
             if not patience.wait():
                 raise BrokerUnavailable(f"{where}: {error_name(code)} for {patience.seconds:.0f} s")
             if code == _Code.NOT_COORDINATOR.value:
                 self._coordinator = self._network.coordinator(self._name, TRANSACTION)
+
+
+def take_all(network: Network, names: Sequence[str], timeout_ms: int) -> list[TransactionalProducer]:
+    """A producer for each transactional id, initialised all at once: one after the other takes long over a far link."""
+    taken = _take(network, names, timeout_ms)
+    return [TransactionalProducer(network, name, timeout_ms, taken[name]) for name in names]
+
+
+class _Taken(NamedTuple):
+    """A transactional id that is ours."""
+
+    coordinator: Connection
+    stamp: ProducerStamp
+
+
+def _take(network: Network, names: Collection[str], timeout_ms: int) -> dict[str, _Taken]:
+    """Ask for all ids until their coordinators are ready to answer; every other error ends the attempt."""
+    coordinators = network.coordinators(names, TRANSACTION)
+    taken: dict[str, _Taken] = {}
+    patience = Patience()
+    while missing := [name for name in names if name not in taken]:
+        answers = _initialise(network, {name: coordinators[name] for name in missing}, timeout_ms)
+        codes = {name: int(answer.error_code) for name, answer in answers.items() if answer.error_code}
+        for name in missing:
+            if name in codes:
+                _check_can_wait(_where(network, name, "initialise"), codes[name])
+            else:
+                taken[name] = _Taken(coordinators[name], _stamp(answers[name]))
+        if codes and not patience.wait():
+            name, code = next(iter(codes.items()))
+            where = _where(network, name, "initialise")
+            raise BrokerUnavailable(f"{where}: {error_name(code)} for {patience.seconds:.0f} s")
+        moved = [name for name, code in codes.items() if code == _Code.NOT_COORDINATOR.value]
+        coordinators |= network.coordinators(moved, TRANSACTION)
+    return taken
+
+
+def _initialise(
+    network: Network, coordinators: Mapping[str, Connection], timeout_ms: int
+) -> dict[str, InitProducerIdResponse]:
+    """One request for each id, of which none waits for the answer to another."""
+    answers: dict[str, InitProducerIdResponse] = {}
+    for name, coordinator in coordinators.items():
+        request = InitProducerIdRequest(
+            transactional_id=name, transaction_timeout_ms=timeout_ms, producer_id=-1, producer_epoch=-1
+        )
+        version = coordinator.version(InitProducerIdRequest, highest=4)
+        coordinator.submit(request, version, partial(answers.__setitem__, name))
+    network.loop.run_until(lambda: len(answers) == len(coordinators))
+    return answers
+
+
+def _where(network: Network, name: str, what: str) -> str:
+    return f"{network.access.alias} transaction {name}: cannot {what}"
+
+
+def _check_can_wait(where: str, code: int) -> None:
+    """Raise unless an answer means that the coordinator may be ready in a moment."""
+    check_fenced(where, code)
+    if code not in _WAIT:
+        raise BrokerRefused(where, code, error_name(code))
 
 
 def _stamp(answer: InitProducerIdResponse | EndTxnResponse) -> ProducerStamp:

@@ -14,7 +14,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.leftovers import check_reached, end_leftovers
 from heliograph.kafka.network import opened
 from heliograph.kafka.reading import EARLIEST
-from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.kafka.transaction import take_all
 from heliograph.model import TopicPartition
 
 _FENCE_TIMEOUT_MS = 15_000
@@ -36,7 +36,7 @@ class DetectionBooks:
         ids |= {f"{prefix}{task}" for task in range(self._settings.tasks)}
         topics = {decision.TOPIC, self._settings.progress_topic, *views}
         with opened(self._settings.access, topics) as (loop, network):
-            producers = [TransactionalProducer(network, name, _FENCE_TIMEOUT_MS) for name in sorted(ids)]
+            producers = take_all(network, sorted(ids), _FENCE_TIMEOUT_MS)
             written = {TopicPartition(topic, number) for topic in topics for number in network.partitions(topic)}
             check_reached(network, end_leftovers(network, producers, written).unreachable, written)
             first = reading.list_offsets(network, self._settings.progress_topic, {0: EARLIEST})
