@@ -14,14 +14,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from kafka.net.sasl.abc import SaslMechanism
 from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.metadata import ApiVersionsRequest
-from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+from kafka.protocol.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 
 from heliograph.config.stores import StoreError
 from heliograph.errors import AuthenticationFailed, BrokerUnavailable, ClusterError, LoopFailed
@@ -35,6 +40,8 @@ LossHandler = Callable[[ClusterError], None]
 _MAX_PIECES = 512  # what one sendmsg takes on common systems is 1024
 _INTRODUCTION_SECONDS = 10.0  # for each step of TLS, versions and login: a broker that starts may be slow
 _DEADLINE_CHECK_SECONDS = 0.2
+_LOGIN_AGAIN_AFTER = 0.85  # of a session: brokers close connections that go on after its end
+_LOGIN_KEYS = {SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY}
 # A machine that has vanished is noticed after 11 s, and not only when an answer is overdue.
 _KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 
@@ -63,6 +70,9 @@ class Connection:
         self._correlation_id = 0
         self._pending: deque[_Pending] = deque()
         self._outbox: deque[memoryview] = deque()
+        self._held: deque[tuple[list[memoryview], _Pending]] = deque()  # what waits for a login to end
+        self._is_logging_in_again = False
+        self._log_in_again_at = math.inf
         self._header = bytearray(4)
         self._body: memoryview | None = None
         self._received = 0
@@ -114,13 +124,65 @@ class Connection:
             )
         while not mechanism.is_done():
             request = SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes())
-            reply = self.call(request, 1, self._introduction_seconds)
-            if reply.error_code:
-                raise AuthenticationFailed(f"{self.name}: SASL {name} login refused: {reply.error_message}")
-            try:
-                mechanism.receive(reply.auth_bytes)
-            except ValueError as error:  # the broker could not prove that it knows the password too
-                raise AuthenticationFailed(f"{self.name}: SASL {name} login failed: {error}") from error
+            self._hear_login(mechanism, self.call(request, 1, self._introduction_seconds))
+
+    def _hear_login(self, mechanism: SaslMechanism, reply: SaslAuthenticateResponse) -> None:
+        """Raise if we are not let in; note for how long we are."""
+        name = self._access.credentials.mechanism if self._access.credentials else ""
+        if reply.error_code:
+            raise AuthenticationFailed(f"{self.name}: SASL {name} login refused: {reply.error_message}")
+        try:
+            mechanism.receive(reply.auth_bytes)
+        except ValueError as error:  # the broker could not prove that it knows the password too
+            raise AuthenticationFailed(f"{self.name}: SASL {name} login failed: {error}") from error
+        if reply.session_lifetime_ms > 0:
+            self._log_in_again_at = time.monotonic() + _LOGIN_AGAIN_AFTER * reply.session_lifetime_ms / 1000
+
+    # -- logging in again (KIP-368) -------------------------------------------------------------------------------
+    # A broker closes the connection of whoever asks for something after the end of a session. It takes a new login
+    # between requests, but nothing else until that is done. So requests that come meanwhile are held back.
+
+    def _is_held_back(self) -> bool:
+        """Whether requests have to wait for a login, which begins now if it is time."""
+        if time.monotonic() >= self._log_in_again_at:
+            self._log_in_again_at = math.inf
+            self._is_logging_in_again = True
+            name = self._access.credentials.mechanism if self._access.credentials else ""
+            self._ask_for_login(SaslHandshakeRequest(mechanism=name), self._shake_hands)
+        return self._is_logging_in_again
+
+    def _ask_for_login(self, request: ApiMessage, handler: Callable[[Any], None]) -> None:
+        """Nobody waits for the answer itself; a loss is told to those who wait behind it."""
+        self.submit(request, 1, handler, self._introduction_seconds, on_lost=lambda _: None)
+
+    def _shake_hands(self, handshake: SaslHandshakeResponse) -> None:
+        if handshake.error_code:
+            self._lose(AuthenticationFailed(f"{self.name}: does not offer the SASL mechanism any more"))
+            return
+        mechanism = self._access.sasl(self.address[0])
+        assert mechanism is not None
+        self._go_on_logging_in(mechanism)
+
+    def _go_on_logging_in(self, mechanism: SaslMechanism) -> None:
+        try:
+            request = SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes())
+        except ClusterError as error:
+            self._lose(error)
+            return
+        self._ask_for_login(request, partial(self._end_login, mechanism))
+
+    def _end_login(self, mechanism: SaslMechanism, reply: SaslAuthenticateResponse) -> None:
+        try:
+            self._hear_login(mechanism, reply)
+        except AuthenticationFailed as error:
+            self._lose(error)
+            return
+        if not mechanism.is_done():
+            self._go_on_logging_in(mechanism)
+            return
+        self._is_logging_in_again = False
+        while self._held:
+            self._post(*self._held.popleft())
 
     @property
     def _introduction_seconds(self) -> float:
@@ -205,6 +267,7 @@ class Connection:
         When the connection is lost first, `on_lost` is told. Without it the loss is raised where the loop runs, which
         is only for callers who run it themselves until the answer is there.
         """
+        is_held_back = api_key not in _LOGIN_KEYS and self._is_held_back()
         self._correlation_id += 1
         client_id = self._access.client_id.encode()
         header = b"".join((
@@ -213,12 +276,19 @@ class Connection:
         ))  # fmt: skip
         size = len(header) + sum(len(piece) for piece in body)
         patience = timeout if timeout is not None else self._access.request_timeout_ms / 1000
-        self._pending.append(_Pending(self._correlation_id, handler, memory, time.monotonic() + patience, on_lost))
+        pending = _Pending(self._correlation_id, handler, memory, time.monotonic() + patience, on_lost)
+        pieces = [memoryview(size.to_bytes(4, "big") + header), *(memoryview(piece) for piece in body)]
         if self._loss is not None:
+            self._pending.append(pending)
             self._tell_loss(self._loss)
-            return
-        self._outbox.append(memoryview(size.to_bytes(4, "big") + header))
-        self._outbox.extend(memoryview(piece) for piece in body)
+        elif is_held_back:
+            self._held.append((pieces, pending))
+        else:
+            self._post(pieces, pending)
+
+    def _post(self, pieces: Sequence[memoryview], pending: _Pending) -> None:
+        self._pending.append(pending)
+        self._outbox.extend(pieces)
         self.flush()
 
     def close(self) -> None:
@@ -226,6 +296,7 @@ class Connection:
         if self._loss is None:
             self._loss = BrokerUnavailable(f"{self.name}: the connection is closed")
             self._pending.clear()
+            self._held.clear()
             self._hang_up()
 
     def _hang_up(self) -> None:
@@ -259,7 +330,9 @@ class Connection:
         self._tell_loss(loss)
 
     def _tell_loss(self, loss: ClusterError) -> None:
-        waiting, self._pending = self._pending, deque()
+        waiting = [*self._pending, *(pending for _, pending in self._held)]
+        self._pending.clear()
+        self._held.clear()
         for pending in waiting:
             if pending.on_lost is not None:
                 pending.on_lost(loss)
