@@ -73,6 +73,7 @@ class EventKind(Enum):
     RETENTION = "retention"  # the source deleted records before they were mirrored
     TRUNCATION = "truncation"  # the source lost records that it had: those mirrored from there are no longer its own
     RECREATED = "recreated"  # another topic of the same name has taken the place of the old one
+    TARGET_LOSS = "target-loss"  # the target lost records that had been mirrored; the offsets are the target's
     SET_ASIDE = "set-aside"  # the partition cannot go on for now
     RESUMED = "resumed"  # it goes on again
     MISMATCH = "mismatch"  # what was mirrored is not what the source has

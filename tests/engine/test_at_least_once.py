@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.engine.settings import LaneSettings
 from heliograph.kafka.fetching import FetchLimits
-from heliograph.model import EventKind, Run, TopicPartition
+from heliograph.model import EventKind, Position, Run, TopicPartition
 from tests.checker.stock_reader import read_committed
 from tests.engine.lane_bench import PATIENCE_SECONDS, QUICK, MakeMirror, only_source
 from tests.engine.ward import Ward
@@ -101,6 +101,7 @@ def test_a_lane_moves_to_transactions_and_back_at_the_same_position(make_mirror:
 def test_a_refused_record_stops_its_partition_alone(ward: Ward) -> None:
     strict = create_topic(ward.stations.target, fresh_name("strict"), 1, {"max.message.bytes": "2000"})
     ward.pairs[ward.bad] = TopicPartition(strict, 0)
+    ward.place(Position(9, topic_id=str(ward.topic_id())))  # of which nothing was written to this target
     raw.append(ward.stations.source, ward.bad, [raw.batch_of(numbered(1, 10, size=5_000))])
     with ward.lane_walk(AT_LEAST_ONCE) as walk:
         [aside] = walk.until_told(1)

@@ -448,7 +448,7 @@ def test_a_position_of_an_epoch_that_the_log_never_had_skips_nothing(election: E
     again = TopicPartition(create_topic(grown.stations.target, fresh_name("again")), 0)
     ward = replace(grown, transactional_id="lane-of-another-epoch", pairs={**grown.pairs, grown.bad: again})
     told = len(ward.events())
-    ward.place(Position(4, 4, str(ward.topic_id()), leader_epoch=1))
+    ward.place(Position(4, topic_id=str(ward.topic_id()), leader_epoch=1))  # nothing was written to this target
     with ward.lane_walk(GOES_ON) as walk:
         walk.until_copied({ward.bad: 40})
     assert ward.copied(ward.bad) == [*range(5, 10), *range(100, 130)]

@@ -16,7 +16,7 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.records import Record, decode
-from heliograph.model import Assignment, Event, EventKind, LanePlan, TopicPartition
+from heliograph.model import Assignment, Event, EventKind, LanePlan, Position, TopicPartition
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
 from tests.zoo import handmade, raw
@@ -34,6 +34,7 @@ def mirror_to(ward: Ward, settings: dict[str, str]) -> TopicPartition:
     """Give the bad partition a target with these settings; its partition 1 is there to try things out."""
     target = TopicPartition(create_topic(ward.stations.target, fresh_name("strict"), 2, settings), 0)
     ward.pairs[ward.bad] = target
+    ward.place(Position(9, topic_id=str(ward.topic_id())))  # of which nothing was written to this target
     return target
 
 

@@ -445,6 +445,14 @@ _POSITIONS = (
         (f"{_LOSS}[retention-exactly-once]",),
     ),
     Defect(
+        "losses-on-the-target-are-not-noticed",
+        "A target that ends before what was written to it is told.",
+        "engine/loss.py",
+        "    if position.target_offset < end:\n",
+        "    if end >= 0:\n",
+        ("tests/engine/test_target_loss.py::test_by_policy_it_goes_on_where_it_was_and_is_told_once",),
+    ),
+    Defect(
         "truncation-is-not-noticed",
         "A source whose log was cut back is told.",
         "engine/loss.py",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
 from heliograph.engine.provenance import TopicProvenance
 from heliograph.engine.runs import add_run
-from heliograph.errors import MalformedRecord, PartitionFailed
+from heliograph.errors import BrokerUnavailable, MalformedRecord, PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.batches import BatchHeader
@@ -378,6 +378,8 @@ class PartitionCopy:
             progress = self._progress[sent.target] = _Progress()
         last = progress.add(sent, base_offset)
         if sent.target == self.assignment.target:
+            if base_offset <= self._target_offset:
+                raise BrokerUnavailable(f"{sent.target}: wrote at offset {base_offset} after {self._target_offset}")
             self._target_offset = last
         sent.is_done = True
         while self._sent and self._sent[0].is_done:

@@ -23,7 +23,7 @@ from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
-from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
+from heliograph.engine.loss import Loss, Suspicion, examine, target_loss, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.settings import LaneSettings
@@ -31,10 +31,12 @@ from heliograph.engine.source_broker import FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
+from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
 from heliograph.kafka.network import Network, check, error_name
+from heliograph.kafka.reading import LATEST
 from heliograph.kafka.transaction import Producer
 from heliograph.model import (
     Assignment,
@@ -150,6 +152,7 @@ class LaneSession:
                 self._put_aside(source, WHY_NOWHERE)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
+        target_losses = self._target_losses(wanted, known)
         for item in wanted:
             position = known.get(item.source)
             offset = starts[item.source] if position is None else position.offset + 1
@@ -158,14 +161,30 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
+            lost = target_losses.get(item.source)
+            if lost is not None:
+                target_offset = lost.from_offset - 1
             arguments = (item, point, target, self._outgoing, target_offset, rules[item.source.topic], position is None)
             self._copies[item.source] = self._copy_of(arguments)
             if position is None and self._settings.start_may_move:
                 self._write_down_start(self._copies[item.source])
+            if lost is not None:
+                if not self._goes_on_after(item.source, lost):
+                    continue
+                self._write_down_start(self._copies[item.source])  # told once
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
             else:
                 self._incoming.read(point)
+
+    def _target_losses(
+        self, wanted: list[Assignment], known: dict[TopicPartition, Position]
+    ) -> dict[TopicPartition, Loss]:
+        """Which partitions of the target end before what was written to them."""
+        written = {item.source: item.target for item in wanted if item.source in known}
+        ends = reading.list_many(self._target, dict.fromkeys(written.values(), LATEST))
+        found = {source: target_loss(known[source], target, ends[target]) for source, target in written.items()}
+        return {source: loss for source, loss in found.items() if loss is not None}
 
     def _write_down_start(self, copy: PartitionCopy) -> None:
         """At once: an attempt that finds no position would begin at another place, and skip what came meanwhile."""
@@ -369,18 +388,24 @@ class LaneSession:
 
     def _handle_loss(self, copy: PartitionCopy, loss: Loss) -> None:
         where, point = copy.assignment.source, copy.point
-        event = Event(loss.kind, where, loss.from_offset, loss.to_offset, loss.reason)
-        if not self._settings.goes_on_after_loss:
-            advice = f"{loss.reason}; on.data.loss = continue goes on at offset {loss.resume_at}"
-            if self._told.get(where) != advice:
-                self._events.append(event)
-            self._put_aside(where, advice)
+        if not self._goes_on_after(where, loss):
             return
-        self._events.append(event)
         point.topic_id = self._source.topic_id(where.topic)
         copy.skip_to(loss.resume_at)
         self._touched[where] = copy
         self._incoming.read(point)
+
+    def _goes_on_after(self, where: TopicPartition, loss: Loss) -> bool:
+        """Tell a loss; whether the partition goes on, by policy."""
+        event = Event(loss.kind, where, loss.from_offset, loss.to_offset, loss.reason)
+        if self._settings.goes_on_after_loss:
+            self._events.append(event)
+            return True
+        advice = f"{loss.reason}; on.data.loss = continue goes on at offset {loss.resume_at}"
+        if self._told.get(where) != advice:
+            self._events.append(event)
+        self._put_aside(where, advice)
+        return False
 
     def _tell_out_of_reach(self) -> None:
         """Such partitions are not given up: they go on in this very session, as soon as they can."""

@@ -1,4 +1,4 @@
-"""Has the source lost records that were not mirrored yet, and which? Nothing is ever skipped without an answer."""
+"""Has the source lost records that were not mirrored yet, or the target some that were? Nothing is skipped silently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heliograph.kafka import reading
 from heliograph.kafka.fetching import FetchPoint
 from heliograph.kafka.network import Network, error_name
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import EventKind, TopicPartition
+from heliograph.model import EventKind, Position, TopicPartition
 
 _UNKNOWN_TOPIC = 3
 
@@ -60,6 +60,16 @@ def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | 
     if point.last_fetched_epoch > source.leader(*where).epoch:
         return _rewritten(point)
     return None
+
+
+def target_loss(position: Position, target: TopicPartition, end: int) -> Loss | None:
+    """What the target has lost of what a position says was written there, if it ends before that."""
+    if position.target_offset < end:
+        return None
+    what = f"{target} on the target ends at offset {end}, though it had been written up to offset"
+    why = "it was created anew or cut back, and what was mirrored there is lost"
+    lost = (end, position.target_offset + 1)
+    return Loss(EventKind.TARGET_LOSS, *lost, position.offset + 1, f"{what} {position.target_offset}: {why}")
 
 
 def why_missing(error_code: int) -> str:

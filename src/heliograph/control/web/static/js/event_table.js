@@ -9,6 +9,7 @@ const LOOKS = {
   retention: ["bad", "cross", "the source deleted records before they were mirrored"],
   truncation: ["bad", "cross", "the source lost records that it had"],
   recreated: ["warn", "warn", "another topic of the same name has taken the place of the old one"],
+  "target-loss": ["bad", "cross", "the target lost records that had been mirrored"],
   "set-aside": ["warn", "stop", "the partition cannot go on for now"],
   mismatch: ["bad", "cross", "what was mirrored is not what the source has"],
   resumed: ["good", "play", "the partition goes on again"],
