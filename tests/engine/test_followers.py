@@ -204,6 +204,42 @@ def feed_until_read_from(broker_id: int, read_from: Counter[int], ward: Ward, wa
     raise AssertionError(f"broker {broker_id} was never read from")
 
 
+def test_a_partition_without_a_leader_and_a_position_keeps_no_other_from_beginning(
+    clusters: Clusters,
+) -> None:
+    source, target = clusters
+    name = fresh_name("alone")
+    with Admin(Access(source.alias, source.bootstrap_servers.split(","))) as admin:
+        admin.create_topics([NewTopic(name, 3, 1)])
+        assert admin.wait_for_topics({name: 3}) == []
+    await_leaders(source.bootstrap_servers, name, 3)
+    copy = create(target, f"primary.{name}", 3)
+    pairs = {TopicPartition(name, number): TopicPartition(copy, number) for number in range(3)}
+    ward = Ward(Stations.of(clusters), pairs, f"lane-of-{name}")
+    feed_all(ward, range(10))
+    lost = leaders(source.bootstrap_servers, name)[0]
+    others = not_led_by(ward, lost)
+    with killed(source, lost) as broker:
+        wait_until(lambda: leaders_or_none(source, name)[0] is None, "the partition to be without a leader", 60)
+        with ward.lane_walk() as walk:
+            walk.until_copied(dict.fromkeys(others, 10))
+            bring_back(source, broker)
+            walk.until_copied(all_to(ward, 10))
+    ward.assert_equal(at_least=30)
+
+
+def leaders_or_none(cluster: EmbeddedCluster, topic: str) -> list[int | None]:
+    """Who leads each partition of a topic, if anybody does."""
+    found: list[int | None] = []
+    with raw.network(cluster.bootstrap_servers, topic) as (_, network):
+        for number in network.partitions(topic):
+            try:
+                found.append(network.leader(topic, number).broker_id)
+            except ClusterError:
+                found.append(None)
+    return found
+
+
 class Answer(NamedTuple):
     """What a broker says of a partition, and whether it is read elsewhere for it."""
 

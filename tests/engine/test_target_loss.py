@@ -17,14 +17,19 @@ from tests.zoo.topics import create_topic
 pytestmark = pytest.mark.kafka
 
 
-def create_target_again(ward: Ward) -> None:
-    """The target topic of the bad partition is deleted, and created without a record."""
+def delete_target(ward: Ward) -> str:
+    """The target topic of the bad partition is deleted; returns its name."""
     topic = ward.pairs[ward.bad].topic
     with closing(KafkaAdminClient(bootstrap_servers=ward.stations.target)) as admin:
         admin.delete_topics([topic])
     with raw.network(ward.stations.target) as (_, network):
         wait_until(lambda: bool(network.look_up([topic])), "the topic to be gone")
-    create_topic(ward.stations.target, topic)
+    return topic
+
+
+def create_target_again(ward: Ward) -> None:
+    """The target topic of the bad partition is deleted, and created without a record."""
+    create_topic(ward.stations.target, delete_target(ward))
 
 
 def loss(ward: Ward, end: int = 0) -> Event:
@@ -76,3 +81,26 @@ def test_a_target_that_is_created_again_under_a_running_lane_is_noticed(ward: Wa
         walk.until_told(2)
     assert [event.kind for event in ward.events()] == [EventKind.TARGET_LOSS, EventKind.SET_ASIDE]
     assert ward.copied(ward.bad) == []
+
+
+def test_a_target_topic_that_is_gone_holds_up_no_other(ward: Ward) -> None:
+    topic = delete_target(ward)
+    ward.feed(ward.bad, range(10, 15))
+    ward.feed(ward.well, range(10, 15))
+    with ward.lane_walk() as walk:
+        walk.until_copied({ward.well: 15})
+        [aside] = walk.until_told(1)
+    reason = f"the topic {topic} is gone on the target; it goes on when the topic is there again"
+    assert aside == Event(EventKind.SET_ASIDE, ward.bad, 10, -1, reason)
+
+
+def test_a_target_topic_that_goes_under_a_running_lane_holds_up_no_other(ward: Ward) -> None:
+    with ward.lane_walk() as walk:
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.well: 15})
+        delete_target(ward)
+        ward.feed(ward.bad, range(10, 15))
+        ward.feed(ward.well, range(15, 20))
+        [aside] = walk.until_told(1)
+        walk.until_copied({ward.well: 20})
+    assert (aside.kind, aside.source) == (EventKind.SET_ASIDE, ward.bad)

@@ -10,9 +10,10 @@ Trouble with a broker at any step means: forget everything uncommitted and begin
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -57,6 +58,9 @@ _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown t
 _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
 _CopyArguments = tuple[Assignment, FetchPoint, TargetPartition, Outgoing, int, CopyRules, bool]
+_UNKNOWN_TOPIC = 3
+_LOOK_FOR_LEADERS_SECONDS = 1.0
+_LONG_SECONDS = 30.0
 _OUT_OF_REACH = "its leader on the source is out of reach; it goes on when the leader is back"
 
 
@@ -92,7 +96,9 @@ class LaneSession:
         self._suspicions: dict[TopicPartition, Suspicion] = {}
         self._events: list[Event] = []
         self._to_resume = set(plan.set_aside)
-        self._books = LaneBooks(self._target, plan, source.alias)
+        self._unbegun: dict[TopicPartition, Assignment] = {}  # without a leader, or a place to begin before it has one
+        self._look_for_leaders_at = 0.0
+        self._tell_unbegun_at = 0.0
         self._began: float | None = None
         self._closing: Closing | None = None
 
@@ -110,6 +116,8 @@ class LaneSession:
     def _start(self) -> None:
         plan = self._plan
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
+        written = self._with_targets(plan.assignments)
+        self._books = LaneBooks(self._target, replace(plan, assignments=written), self._source.access.alias)
         self._target.refresh([plan.ledger_topic])
         self._books.check_owner()
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
@@ -144,7 +152,40 @@ class LaneSession:
         self._books.announce(self._producers[0])
         self._outgoing.producer = self._producers[0]
 
+    def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
+        """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
+        missing = self._target.look_up({item.target.topic for item in assignments})
+        gone = {topic for topic, error_code in missing.items() if error_code == _UNKNOWN_TOPIC}
+        for item in assignments:
+            if item.target.topic in gone:
+                reason = f"the topic {item.target.topic} is gone on the target"
+                self._set_aside[item.source] = f"{reason}; it goes on when the topic is there again"
+        return [item for item in assignments if item.target.topic not in gone]
+
+    def _with_leaders(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> list[Assignment]:
+        """Those that can begin now: nobody can say where a partition without a position and a leader begins."""
+        ready = [item for item in wanted if item.source in known or self._source.has_leader(*item.source)]
+        if len(ready) < len(wanted) and not self._unbegun:
+            self._tell_unbegun_at = time.monotonic() + _LONG_SECONDS
+        begun = {item.source for item in ready}
+        self._unbegun |= {item.source: item for item in wanted if item.source not in begun}
+        return ready
+
+    def _begin_late(self) -> None:
+        """Begin with partitions that had no leader before, as soon as they have one."""
+        now = time.monotonic()
+        if not self._unbegun or now < self._look_for_leaders_at:
+            return
+        self._look_for_leaders_at = now + _LOOK_FOR_LEADERS_SECONDS
+        self._source.look_up({where.topic for where in self._unbegun})
+        ready = [item for where, item in self._unbegun.items() if self._source.has_leader(*where)]
+        for item in ready:
+            del self._unbegun[item.source]
+        if ready:
+            self._begin(ready, {})
+
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
+        wanted = self._with_leaders(wanted, known)
         fresh = [item.source for item in wanted if item.source not in known]
         starts = beginnings(self._source, fresh, self._settings, mirrored_topics(self._plan))
         for source in fresh:
@@ -241,6 +282,7 @@ class LaneSession:
             self._look_at_arrivals()
             # Before the steps that wait for answers, so that brokers look for more meanwhile.
             self._incoming.fetch(wants_more=not self._outgoing.is_full)
+            self._begin_late()
             self._tell_out_of_reach()
             self._follow_suspicions()
             self._send_waiting()
@@ -409,7 +451,11 @@ class LaneSession:
 
     def _tell_out_of_reach(self) -> None:
         """Such partitions are not given up: they go on in this very session, as soon as they can."""
-        for where in self._incoming.long_adrift():
+        out_of_reach = list(self._incoming.long_adrift())
+        if self._unbegun and time.monotonic() > self._tell_unbegun_at:
+            self._tell_unbegun_at = math.inf
+            out_of_reach.extend(self._unbegun)
+        for where in out_of_reach:
             self._tell_set_aside(where, _OUT_OF_REACH, {})
             self._to_resume.add(where)
 

@@ -101,6 +101,11 @@ class Network:
             raise BrokerUnavailable(f"{self.access.alias} {topic}-{partition}: has no leader")
         return leader
 
+    def has_leader(self, topic: str, partition: int) -> bool:
+        """Whether somebody leads a partition, as far as we know."""
+        leader = self._leaders.get(topic, {}).get(partition)
+        return leader is not None and leader.broker_id >= 0
+
     def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic."""
         return sorted(self._leaders.get(topic, ()))
