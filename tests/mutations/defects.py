@@ -437,6 +437,14 @@ _POSITIONS = (
         ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
     ),
     Defect(
+        "fill-a-slow-link-for-many-seconds",
+        "No more is on its way than the link takes within about a second, so that transactions end in time.",
+        "engine/outgoing.py",
+        "        if size >= self._window(broker_id).size:\n",
+        "        if size < 0:\n",
+        ("tests/engine/test_slow_target.py::test_transactions_end_in_time_over_a_slow_link",),
+    ),
+    Defect(
         "retention-is-not-noticed",
         "Records that the source deleted before they were mirrored are told.",
         "engine/loss.py",

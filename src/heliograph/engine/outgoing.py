@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from heliograph.engine.window import Window
 from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed
 from heliograph.kafka import batches, producing, records
 from heliograph.kafka.connection import Buffer, LossHandler
@@ -50,6 +51,15 @@ class TargetPartition:
     queue: deque[Queued] = field(default_factory=deque)
 
 
+class _Request(NamedTuple):
+    """Data on its way to a broker."""
+
+    size: int
+    outstanding: int  # bytes that were unanswered when it left, its own among them
+    sent_at: float
+    most: int  # bytes that are worth trying, on a fast link
+
+
 class Outgoing:
     """Sends batches to all brokers of the target, in order per partition.
 
@@ -63,7 +73,9 @@ class Outgoing:
         self._network = network
         self._partitions: dict[TopicPartition, TargetPartition] = {}
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
-        self._in_flight: dict[int, deque[int]] = {}  # sizes of requests to each broker, which answers in order
+        self._in_flight: dict[int, deque[_Request]] = {}  # to each broker, which answers in order
+        self._unanswered: Counter[int] = Counter()  # bytes of them
+        self._windows: dict[int, Window] = {}  # of each broker
         self._not_before: dict[int, float] = {}
         self._rebuilt_bytes = 0  # queued or on their way
 
@@ -110,11 +122,25 @@ class Outgoing:
                 self._send_request(broker_id)
 
     def _has_room(self, broker_id: int) -> bool:
-        """Whether another request may be on its way: a far broker answers late, so that small ones must be many."""
-        sizes = self._in_flight.get(broker_id, ())
-        if len(sizes) < _MAX_IN_FLIGHT:
+        """Whether another request may be on its way.
+
+        A far broker answers late, so that small ones must be many. But what ends a transaction goes the same way as the
+        data of the next one, so that a slow link must never hold much.
+        """
+        requests = self._in_flight.get(broker_id)
+        if not requests:
             return True
-        return sum(sizes) < self._network.connection(broker_id).round_trip * _FAST_LINK
+        size = self._unanswered[broker_id]
+        if size >= self._window(broker_id).size:
+            return False
+        return len(requests) < _MAX_IN_FLIGHT or size < self._fast_bytes(broker_id)
+
+    def _fast_bytes(self, broker_id: int) -> int:
+        """What a fast link holds within a round trip."""
+        return int(self._network.connection(broker_id).round_trip * _FAST_LINK)
+
+    def _window(self, broker_id: int) -> Window:
+        return self._windows.setdefault(broker_id, Window())
 
     def send_now(self, chosen: Mapping[TargetPartition, Buffer], on_written: Callable[[], None]) -> None:
         """Send one batch to each of these partitions past all queues: what ends a transaction."""
@@ -137,9 +163,10 @@ class Outgoing:
         chosen: list[Batch] = []
         taken: dict[TopicPartition, Queued] = {}
         size = 0
+        most = min(_MAX_REQUEST_BYTES, self._window(broker_id).size)
         for name in list(ready):
             target = ready[name]
-            if chosen and size + len(target.queue[0].data) > _MAX_REQUEST_BYTES:
+            if chosen and size + len(target.queue[0].data) > most:
                 break
             batch = taken[name] = target.queue.popleft()
             chosen.append(self._stamped(name, batch.data))
@@ -149,11 +176,16 @@ class Outgoing:
                 ready[name] = target  # to the back: every partition gets its turn
         if not ready:
             del self._ready[broker_id]
-        self._in_flight.setdefault(broker_id, deque()).append(size)
+        requests = self._in_flight.setdefault(broker_id, deque())
+        self._unanswered[broker_id] += size
+        most = max(_MAX_IN_FLIGHT * _MAX_REQUEST_BYTES, self._fast_bytes(broker_id))
+        requests.append(_Request(size, self._unanswered[broker_id], time.monotonic(), most))
         self._submit(broker_id, chosen, taken, self._data_answered)
 
     def _data_answered(self, broker_id: int) -> None:
-        self._in_flight[broker_id].popleft()
+        size, outstanding, sent_at, most = self._in_flight[broker_id].popleft()
+        self._unanswered[broker_id] -= size
+        self._window(broker_id).answered(size, outstanding, time.monotonic() - sent_at, most)
         if not self._in_flight[broker_id]:
             del self._in_flight[broker_id]
 
