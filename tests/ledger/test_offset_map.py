@@ -355,6 +355,28 @@ def test_the_model_itself_can_tell_a_wrong_map() -> None:
         check(model, map_of(late))
 
 
+def test_what_the_target_has_lost_leads_to_the_record_after_it() -> None:
+    before = [entry([Run(0, 0, 10)]), entry([Run(10, 11, 10)])]
+    lost = entry(events=[event(EventKind.TARGET_LOSS, 15, 21)])
+    offsets = map_of(*before, lost)
+    assert [offsets.to_target(SOURCE, offset) for offset in (5, 13, 14, 19, 20)] == [
+        Place(5, True), Place(14, True), Place(15, True), Place(15, True), Place(15, True),
+    ]  # fmt: skip
+    assert offsets.to_target(SOURCE, 21) == Place(15, False), "not mirrored yet"
+    offsets.add(entry([Run(20, 15, 5)]))
+    assert [offsets.to_target(SOURCE, offset) for offset in (5, 14, 19, 22)] == [
+        Place(5, True), Place(15, True), Place(15, True), Place(17, True),
+    ]  # fmt: skip
+    assert offsets.to_source(SOURCE, 16) == Place(21, True)
+
+
+def test_a_target_that_was_created_anew_begins_again() -> None:
+    offsets = map_of(entry([Run(0, 3, 10)]), entry(events=[event(EventKind.TARGET_LOSS, 0, 13)]))
+    assert offsets.to_target(SOURCE, 5) == Place(0, False), "what was there before the ledger began is not known"
+    offsets.add(entry([Run(10, 0, 10)]))
+    assert [offsets.to_target(SOURCE, offset) for offset in (5, 12)] == [Place(0, True), Place(2, True)]
+
+
 ELSEWHERE = TopicPartition("elsewhere", 3)
 
 

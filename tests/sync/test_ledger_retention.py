@@ -12,12 +12,20 @@ from heliograph.config.mirror_config import load
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
-from heliograph.kafka.topics import SettingSource, TopicSetting
-from heliograph.sync.topics import create_topics, internal_topics, keep_ledger_as_long_as_asked, ledger_topic
+from heliograph.kafka.topics import NewTopic, SettingSource, TopicSetting
+from heliograph.sync.topics import (
+    create_topics,
+    internal_topics,
+    keep_internal_settings,
+    ledger_topic,
+    offsets_topic,
+)
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
 
 FOURTEEN_DAYS = 14 * 24 * 60 * 60 * 1000
+LEDGER_SEGMENT = 16 * 1024 * 1024
+OFFSETS_SEGMENT = 1024 * 1024
 
 
 class Site:
@@ -47,7 +55,10 @@ class Site:
 def test_the_ledger_is_asked_for_with_that_retention(tmp_path: Path, settings: str, expected: str) -> None:
     flow = Site(tmp_path, "b:1").flow(settings)
     wanted = {topic.name: topic.settings for topic in internal_topics(flow)}
-    assert wanted[ledger_topic(flow)] == {"cleanup.policy": "delete", "retention.ms": expected}
+    assert wanted[ledger_topic(flow)] == {
+        "cleanup.policy": "delete", "retention.ms": expected, "segment.bytes": str(LEDGER_SEGMENT)
+    }  # fmt: skip
+    assert wanted[offsets_topic(flow)] == {"cleanup.policy": "compact", "segment.bytes": str(OFFSETS_SEGMENT)}
 
 
 # -- real brokers ------------------------------------------------------------------------------------------
@@ -82,7 +93,9 @@ def await_settings(admin: Admin, topic: str, expected: dict[str, str]) -> None:
 def test_a_new_ledger_has_the_retention_of_the_file(site: Site, target: Admin, settings: str, expected: str) -> None:
     flow = site.flow(settings)
     create_topics(internal_topics(flow), target)
-    assert settings_of(target, ledger_topic(flow)) == {"cleanup.policy": "delete", "retention.ms": expected}
+    assert settings_of(target, ledger_topic(flow)) == {
+        "cleanup.policy": "delete", "retention.ms": expected, "segment.bytes": str(LEDGER_SEGMENT)
+    }  # fmt: skip
     others = [topic.name for topic in internal_topics(flow) if topic.name != ledger_topic(flow)]
     assert others
     assert all("retention.ms" not in settings_of(target, name) for name in others)
@@ -103,7 +116,26 @@ def test_a_ledger_that_is_there_gets_the_retention_that_the_file_asks_for_now(si
     ):
         flow = site.flow(settings)
         create_topics(internal_topics(flow), target)  # what a start does first: it leaves a topic that is there alone
-        keep_ledger_as_long_as_asked(flow, target)
+        keep_internal_settings(flow, target)
         # What somebody has set beside it stays. A broker knows of a change a little later than it is confirmed.
         settings_now = {"cleanup.policy": "delete", "retention.ms": expected, "segment.bytes": "1048576"}
         await_settings(target, topic, settings_now)
+
+
+@pytest.mark.kafka
+def test_internal_topics_of_an_earlier_version_get_small_segments(site: Site, target: Admin) -> None:
+    """And the topic of positions that MirrorMaker 2 has made: a start reads all of its newest segment."""
+    flow = site.flow()
+    target.create_topics(
+        [
+            NewTopic(ledger_topic(flow), 1, 1, {"cleanup.policy": "delete", "retention.ms": str(FOURTEEN_DAYS)}),
+            NewTopic(offsets_topic(flow), 1, 1, {"cleanup.policy": "compact"}),
+        ]
+    )
+    target.wait_for_topics({ledger_topic(flow): 1, offsets_topic(flow): 1})
+    keep_internal_settings(flow, target)
+    segments = {"segment.bytes": str(LEDGER_SEGMENT)}
+    await_settings(
+        target, ledger_topic(flow), {"cleanup.policy": "delete", "retention.ms": str(FOURTEEN_DAYS), **segments}
+    )
+    await_settings(target, offsets_topic(flow), {"cleanup.policy": "compact", "segment.bytes": str(OFFSETS_SEGMENT)})

@@ -18,7 +18,7 @@ from heliograph.kafka.topics import NewTopic, Operation, SettingSource, TopicSet
 from heliograph.policy.filters import DefaultConfigPropertyFilter
 from heliograph.recovery.producers.fence import FenceWay, ProducerFence
 from heliograph.sync.topic_settings import SettingChanges, TopicSettingsSync, wanted_changes
-from heliograph.sync.topics import apply_topics, keep_ledger_as_long_as_asked, ledger_topic, read_plan
+from heliograph.sync.topics import apply_topics, keep_internal_settings, ledger_topic, offsets_topic, read_plan
 from tests.waiting import wait_until
 
 FlowMaker = Callable[..., FlowConfig]
@@ -309,12 +309,12 @@ def test_a_ledger_whose_retention_may_not_be_changed_is_told(make_flow: FlowMake
     ledger = ledger_topic(flow)
     some = {Operation.Describe, Operation.DescribeConfigs}
     with Admin(Access("b", guarded.bootstrap_servers.split(","))) as owner:
-        make_topic(owner, ledger, retention_ms="50000")
-        owner.create_acls([Acl(ledger, "User:mirror", each) for each in some])
+        make_topic(owner, ledger, retention_ms="50000", segment_bytes="1048576")
+        owner.create_acls([Acl(topic, "User:mirror", each) for topic in (ledger, offsets_topic(flow)) for each in some])
     login = Credentials("PLAIN", "mirror", Secret("mirror-secret"))
     with Admin(Access("b", guarded.addresses("CLIENTS").split(","), credentials=login)) as target:
         wait_until(lambda: target.topic_rights([ledger]) == {ledger: some}, f"the rights {some}", 10)
         with pytest.raises(BrokerRefused, match=f"b {ledger}: .*uthorization"):
-            keep_ledger_as_long_as_asked(flow, target)
-        assert own_settings(target, ledger) == {"retention.ms": "50000"}
-        keep_ledger_as_long_as_asked(make_flow("ledger.retention.ms=50000\n"), target)  # nothing to change
+            keep_internal_settings(flow, target)
+        assert own_settings(target, ledger) == {"retention.ms": "50000", "segment.bytes": "1048576"}
+        keep_internal_settings(make_flow("ledger.retention.ms=50000\n"), target)  # nothing to change

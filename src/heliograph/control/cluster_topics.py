@@ -17,7 +17,7 @@ from heliograph.sync.topics import (
     apply_topics,
     create_topics,
     internal_topics,
-    keep_ledger_as_long_as_asked,
+    keep_internal_settings,
     read_plan,
 )
 
@@ -43,9 +43,9 @@ class ClusterTopics:
         with Admin(self._target) as target:
             self._tell(create_topics(internal_topics(self._flow), target))
             try:
-                keep_ledger_as_long_as_asked(self._flow, target)
+                keep_internal_settings(self._flow, target)
             except BrokerRefused as error:
-                self._once(f"{self._flow.name}: the ledger's retention stays as it is: {error}")
+                self._once(f"{self._flow.name}: settings of internal topics stay as they are: {error}")
 
     def find(self, set_aside: Collection[TopicPartition]) -> Sequence[Assignment]:
         """All partitions that can be mirrored now."""

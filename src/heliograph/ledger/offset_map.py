@@ -222,6 +222,8 @@ class PartitionMap:
         elif event.kind is EventKind.TRUNCATION:  # the source could not tell from where on its log differs
             self._forget(begins_here=False)
             self.next_source = event.to_offset
+        elif event.kind is EventKind.TARGET_LOSS:
+            self._cut_on_target(event.from_offset)
         return self.packed_bytes - before
 
     def owner_changed(self) -> None:
@@ -265,6 +267,13 @@ class PartitionMap:
         if is_in_open_gap and source > end.source:
             self.next_source, self._next_target = end.source, end.target
             self._gap_is_unknown = self._end_is_vague = True
+
+    def _cut_on_target(self, target: int) -> None:
+        """Forget what lay from an offset of the target on: it is done all the same, and is not mirrored again."""
+        before, _ = self._pages.around(target, by_target=True, is_before=True)
+        done, run = self.next_source, before.run if before else Run(0, target, 0)
+        self._cut(run.source + min(run.length, target - run.target))
+        self.next_source, self._next_target = done, min(self._next_target, target)
 
     def _forget(self, begins_here: bool) -> None:
         self._pages.clear()

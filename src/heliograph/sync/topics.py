@@ -28,6 +28,9 @@ Settings = Mapping[str, TopicSetting]
 MAY_CREATE = "internal.topics.automatic.creation.enable"
 _OFFSET_SYNCS = "mm2-offset-syncs"
 _LEDGER = "mm2-ledger"
+_RETENTION = "retention.ms"
+_OFFSETS_SEGMENT = 1024 * 1024
+_LEDGER_SEGMENT = 16 * 1024 * 1024
 
 
 class SkipReason(Enum):
@@ -195,13 +198,13 @@ def internal_topics(flow: FlowConfig) -> list[NewTopic]:
         offsets_topic(flow),
         flow.number("offset.storage.partitions"),
         flow.number("offset.storage.replication.factor"),
-        {"cleanup.policy": "compact"},
+        {"cleanup.policy": "compact", **_segments(_OFFSETS_SEGMENT)},
     )
     ledger = NewTopic(
         ledger_topic(flow),
         1,
         flow.number("ledger.topic.replication.factor"),
-        {"cleanup.policy": "delete", "retention.ms": str(flow.number("ledger.retention.ms"))},
+        {"cleanup.policy": "delete", **_ledger_settings(flow)},
     )
     if not flow.changes_records:
         return [offsets, ledger]
@@ -209,14 +212,46 @@ def internal_topics(flow: FlowConfig) -> list[NewTopic]:
     return [offsets, ledger, NewTopic(dead_letters_topic(flow), 1, copies, {"cleanup.policy": "delete"})]
 
 
-def keep_ledger_as_long_as_asked(flow: FlowConfig, target: Admin) -> None:
-    """Give a ledger that exists the retention that the file asks for now; BrokerRefused if it keeps another one."""
-    topic, wanted = ledger_topic(flow), str(flow.number("ledger.retention.ms"))
-    current = target.topic_settings([topic])[topic]["retention.ms"]
-    if current.value != wanted:
-        outcome = target.alter_topic_settings({topic: {"retention.ms": wanted}})[topic]
+def _ledger_settings(flow: FlowConfig) -> dict[str, str]:
+    return {_RETENTION: str(flow.number("ledger.retention.ms")), **_segments(_LEDGER_SEGMENT)}
+
+
+def _segments(size: int) -> dict[str, str]:
+    """The newest segment of a topic is neither compacted nor deleted, so its size bounds what a start has to read."""
+    return {"segment.bytes": str(size)}
+
+
+def keep_internal_settings(flow: FlowConfig, target: Admin) -> None:
+    """Give topics that exist the settings that new ones would get; BrokerRefused if they keep others.
+
+    The retention of the ledger may have changed in the file. Segments were as large as data's in version 0.1.0, and
+    still are where MirrorMaker 2 has made the topic of positions; what somebody has set for the topic stays.
+    """
+    wanted = {ledger_topic(flow): _ledger_settings(flow), offsets_topic(flow): _segments(_OFFSETS_SEGMENT)}
+    refusals: list[BrokerRefused] = []
+    for topic, settings in wanted.items():
+        try:
+            _keep_settings(topic, settings, target)
+        except BrokerRefused as error:
+            refusals.append(error)
+    if refusals:
+        raise refusals[0]
+
+
+def _keep_settings(topic: str, wanted: Mapping[str, str], target: Admin) -> None:
+    current = target.topic_settings([topic]).get(topic, {})
+    changes = {
+        name: value for name, value in wanted.items() if name in current and _is_to_change(name, current[name], value)
+    }
+    if changes:
+        outcome = target.alter_topic_settings({topic: changes})[topic]
         if outcome.status is Status.REFUSED:
             raise BrokerRefused(f"{target.access.alias} {topic}", outcome.code, outcome.reason)
+
+
+def _is_to_change(name: str, current: TopicSetting, wanted: str) -> bool:
+    is_ours = name == _RETENTION or current.source is not SettingSource.TOPIC
+    return is_ours and current.value != wanted
 
 
 def offsets_topic(flow: FlowConfig) -> str:
