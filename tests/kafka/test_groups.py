@@ -19,6 +19,7 @@ from heliograph.kafka.network import GROUP, Network
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import TopicPartition
 from tests.waiting import wait_until
+from tests.zoo.groups import state_of
 
 pytestmark = pytest.mark.kafka
 
@@ -103,7 +104,7 @@ def test_a_group_that_only_holds_commits_is_listed_as_empty(groups: Groups) -> N
 
 
 def test_a_group_with_members_is_listed_as_such_and_takes_no_commits_from_outside(groups: Groups, member: str) -> None:
-    wait_until(lambda: groups.list()[member].state == "Stable", "a stable group")
+    wait_until(lambda: state_of(groups, member) == "Stable", "a stable group")
     assert groups.list()[member] == GroupInfo(member, GroupType(member.removeprefix("groups-busy-")), "Stable")
     assert groups.list()[member].has_members
     assert groups.commit({member: {FIRST: Committed(1)}})[member][FIRST].change is Change.HAS_MEMBERS

@@ -22,6 +22,7 @@ from heliograph.sync.group_offsets import GroupOffsets
 from heliograph.sync.groups import GroupSync, GroupSyncResult, is_as_put
 from tests.sync.moving import Moving, make_moving, produce
 from tests.waiting import wait_until
+from tests.zoo.groups import state_of
 from tests.zoo.topics import create_topic, fresh_name
 
 Pair = tuple[EmbeddedCluster, EmbeddedCluster]
@@ -95,7 +96,7 @@ class Stage:
             self.mirrored.topic, bootstrap_servers=self.moving.target, group_id=name, enable_auto_commit=False
         )
         with closing(consumer):
-            wait_until(lambda: not consumer.poll(50) and self.there.list()[name].state == "Stable", "a stable group")
+            wait_until(lambda: not consumer.poll(50) and state_of(self.there, name) == "Stable", "a stable group")
             yield
 
     def offsets_there(self, name: str) -> dict[TopicPartition, int]:
@@ -190,7 +191,7 @@ def test_a_group_with_members_on_the_target_is_deleted_only_when_they_have_left(
         stage.delete(busy, witness)
         assert busy not in stage.judged(sync, witness).deleted
         assert stage.offsets_there(busy) == {stage.mirrored: 5}
-    wait_until(lambda: stage.there.list()[busy].state == "Empty", "the member to leave")
+    wait_until(lambda: state_of(stage.there, busy) == "Empty", "the member to leave")
     stage.delete(second_witness)
     stage.judged(sync, second_witness)
     assert busy not in stage.there.list()
@@ -209,7 +210,7 @@ def test_a_group_that_came_back_while_it_had_members_on_the_target_stays(cluster
             offsets._names = None  # look at the list once more, and then for long not again
             assert (sync.run().deleted, sync.run().groups) == ((), 1)
             stage.commit(stage.here, {busy: {stage.orders: Committed(5)}})
-        wait_until(lambda: stage.there.list()[busy].state == "Empty", "the member to leave")
+        wait_until(lambda: state_of(stage.there, busy) == "Empty", "the member to leave")
         last = sync.run()
         assert (last.deleted, last.groups) == ((), 1)
         assert stage.offsets_there(busy) == {stage.mirrored: 5}

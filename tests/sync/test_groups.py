@@ -16,6 +16,7 @@ from heliograph.sync.group_offsets import GroupOffsets
 from heliograph.sync.groups import GroupSync, GroupSyncResult, SkipReason, plan_commits
 from tests.sync.moving import Moving, consume, make_moving, produce
 from tests.waiting import wait_until
+from tests.zoo.groups import state_of
 from tests.zoo.topics import create_topic, fresh_name
 from tests.zoo.transactions import write_transactions
 
@@ -147,7 +148,7 @@ def test_a_group_with_members_on_the_target_keeps_its_own_offsets(
     topic = mirrored(moving, orders).topic
     settings = {"bootstrap_servers": moving.target, "group_id": group, "enable_auto_commit": False}
     with closing(KafkaConsumer(topic, **settings)) as member:
-        wait_until(lambda: not member.poll(50) and on_target.list()[group].state == "Stable", "a stable group")
+        wait_until(lambda: not member.poll(50) and state_of(on_target, group) == "Stable", "a stable group")
         result = sync(moving)
     assert group in result.busy
     assert group not in result.written

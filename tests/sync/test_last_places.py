@@ -21,6 +21,7 @@ from heliograph.sync.group_offsets import GroupOffsets
 from tests.checker.stock_reader import Content, read_committed
 from tests.sync.moving import Moving, make_moving, produce
 from tests.waiting import wait_until
+from tests.zoo.groups import state_of
 from tests.zoo.topics import create_topic, fresh_name
 from tests.zoo.transactions import write_transactions
 
@@ -96,7 +97,7 @@ def test_a_group_with_members_on_the_target_is_left_alone(stage: Stage) -> None:
         stage.mirrored.topic, bootstrap_servers=stage.moving.target, group_id=group, enable_auto_commit=False
     )
     with closing(consumer):
-        wait_until(lambda: not consumer.poll(50) and stage.there.list()[group].state == "Stable", "a stable group")
+        wait_until(lambda: not consumer.poll(50) and state_of(stage.there, group) == "Stable", "a stable group")
         place = stage.place_of(group)
         [tried] = move_groups([place], access_for(stage.moving.flow.target, "admin"), may_set_back=True, only_try=True)
         [moved] = move_groups([place], access_for(stage.moving.flow.target, "admin"), may_set_back=True)
