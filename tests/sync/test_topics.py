@@ -183,9 +183,12 @@ def test_defaults_of_the_source_are_carried_over_if_asked_for(make_flow: FlowMak
 def test_positions_and_ledger_have_topics_of_their_own(make_flow: FlowMaker) -> None:
     text = "offset.storage.replication.factor=1\nledger.topic.replication.factor=2\n"
     offsets, ledger = internal_topics(make_flow(text))
-    assert offsets == NewTopic("mm2-offsets.a.internal", 25, 1, {"cleanup.policy": "compact"})
+    settings = {"cleanup.policy": "compact", "segment.bytes": str(1024 * 1024)}
+    assert offsets == NewTopic("mm2-offsets.a.internal", 25, 1, settings)
     assert (ledger.name, ledger.partitions, ledger.replication_factor) == ("mm2-ledger.a.internal", 1, 2)
-    assert ledger.settings == {"cleanup.policy": "delete", "retention.ms": "1209600000"}
+    assert ledger.settings == {
+        "cleanup.policy": "delete", "retention.ms": "1209600000", "segment.bytes": str(16 * 1024 * 1024)
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
