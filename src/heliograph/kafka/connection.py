@@ -40,6 +40,10 @@ LossHandler = Callable[[ClusterError], None]
 _MAX_PIECES = 512  # what one sendmsg takes on common systems is 1024
 _INTRODUCTION_SECONDS = 10.0  # for each step of TLS, versions and login: a broker that starts may be slow
 _DEADLINE_CHECK_SECONDS = 0.2
+_NAME_SECONDS = 30.0  # until the system gives up looking for an address
+_ADDRESSES = 4  # of one name, which are tried one after the other
+_TOKEN_SECONDS = 60.0  # until a token endpoint has answered, or not
+_HOPELESS_SECONDS = 10.0
 _LOGIN_AGAIN_AFTER = 0.85  # of a session: brokers close connections that go on after its end
 _LOGIN_KEYS = {SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY}
 # A machine that has vanished is noticed after 11 s, and not only when an answer is overdue.
@@ -88,8 +92,10 @@ class Connection:
     # -- set-up ---------------------------------------------------------------------------------------------------
 
     def _connect(self, host: str, port: int) -> socket.socket:
+        seconds = self._access.connect_timeout_ms / 1000
+        self._loop.before(f"connecting to {self.name}", _NAME_SECONDS + _ADDRESSES * seconds + _INTRODUCTION_SECONDS)
         try:
-            plain = socket.create_connection((host, port), timeout=self._access.connect_timeout_ms / 1000)
+            plain = socket.create_connection((host, port), timeout=seconds)
             plain.settimeout(_INTRODUCTION_SECONDS)
             _tune(plain, self._access)
             context = self._access.tls_context()
@@ -117,6 +123,7 @@ class Connection:
 
     def _log_in(self, mechanism: SaslMechanism) -> None:
         name = self._access.credentials.mechanism if self._access.credentials else ""
+        self._loop.before(f"logging in at {self.name}", _TOKEN_SECONDS)
         handshake = self.call(SaslHandshakeRequest(mechanism=name), 1, self._introduction_seconds)
         if handshake.error_code:
             raise AuthenticationFailed(
@@ -191,6 +198,11 @@ class Connection:
     # -- requests -------------------------------------------------------------------------------------------------
 
     @property
+    def has_pending(self) -> bool:
+        """Whether an answer may still come."""
+        return bool(self._pending)
+
+    @property
     def is_open(self) -> bool:
         """Whether requests can be sent, as far as we know."""
         return self._loss is None
@@ -224,7 +236,8 @@ class Connection:
         losses: list[ClusterError] = []
         for request in requests:
             self.submit(request, version, answers.append, timeout, losses.append)
-        self._loop.run_until(lambda: bool(losses) or len(answers) == len(requests))
+        awaited = f"{self.name} to answer {type(requests[0]).__name__}" if requests else ""
+        self._loop.run_until(lambda: bool(losses) or len(answers) == len(requests), awaited)
         if losses:
             raise losses[0]
         return answers
@@ -440,12 +453,19 @@ def _is_granted(option: int, size: int) -> bool:
 class Loop:
     """Waits for all connections of a lane at once."""
 
-    def __init__(self, watch: Callable[[], None] = lambda: None) -> None:
-        """`watch` is called every now and then while the loop runs, whoever waits for whatever."""
+    def __init__(
+        self, watch: Callable[[], None] = lambda: None, before: Callable[[str, float], None] = lambda *_: None
+    ) -> None:
+        """`watch` is called every now and then while the loop runs, whoever waits for whatever.
+
+        `before` is told of what is about to be done while the loop does not run, and how many seconds it may take.
+        """
         try:
             self._selector = selectors.DefaultSelector()
         except OSError as error:  # too many open files
             raise BrokerUnavailable(f"no connection can be watched: {error}") from error
+        self.before = before
+        self.awaited = ""  # what whoever runs the loop waits for just now, if it is an answer
         self._watch = watch
         self._failure: ClusterError | None = None
         self._next_check = 0.0
@@ -487,10 +507,26 @@ class Loop:
         self._check_deadlines()
         self._check_failure()
 
-    def run_until(self, condition: Callable[[], bool]) -> None:
-        """Let things happen until the condition holds."""
-        while not condition():
-            self.run_once(0.2)
+    def run_until(self, condition: Callable[[], bool], awaited: str = "") -> None:
+        """Let things happen until the condition holds.
+
+        Every request has a deadline, so this ends. Should a request ever be forgotten, there is nothing left that could
+        still happen, and this ends too.
+        """
+        before, self.awaited = self.awaited, awaited or self.awaited
+        hopeless_at = time.monotonic() + _HOPELESS_SECONDS
+        try:
+            while not condition():
+                self.run_once(0.2)
+                if self._has_pending():
+                    hopeless_at = time.monotonic() + _HOPELESS_SECONDS
+                elif time.monotonic() > hopeless_at:
+                    raise BrokerUnavailable(f"{awaited or 'an answer'} is awaited, but no request is under way")
+        finally:
+            self.awaited = before
+
+    def _has_pending(self) -> bool:
+        return any(key.data.has_pending for key in self._selector.get_map().values())
 
     def _check_deadlines(self) -> None:
         """A silent broker is noticed also while others keep us busy."""

@@ -175,7 +175,7 @@ def fetch_once(loop: Loop, connection: Connection, session: FetchSession) -> Fet
     connection.send(
         fetching.API_KEY, session.version, True, body, lambda answer: results.append(session.decode(answer))
     )
-    loop.run_until(lambda: bool(results))
+    loop.run_until(lambda: bool(results), f"{connection.name} to give records")
     return results[0]
 
 

@@ -286,7 +286,8 @@ def _initialise(
         )
         version = coordinator.version(InitProducerIdRequest, highest=4)
         coordinator.submit(request, version, partial(answers.__setitem__, name))
-    network.loop.run_until(lambda: len(answers) == len(coordinators))
+    awaited = f"{network.access.alias} to initialise transactional ids"
+    network.loop.run_until(lambda: len(answers) == len(coordinators), awaited)
     return answers
 
 
