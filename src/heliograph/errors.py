@@ -19,6 +19,8 @@ HeliographError           1  something failed while running
 │       └── TakenOver     5  the flow belongs to another mirror now
 ├── LoopFailed            1  what a lane's connections stand for is lost: carries the ClusterError
 ├── DriverGone            1  a lane has lost the process that planned it
+├── LaneLost              1  a lane neither answers nor ends: the flow is taken over anew, which locks it out
+├── HeldUp                1  lanes cannot go on for the moment; tells what they wait for
 ├── EngineFailed          1  Spark has ended under us
 ├── DataError             1  a record cannot be read, changed or written by a transform
 │   └── RetryLater           it may be possible in a moment
@@ -166,6 +168,14 @@ class LoopFailed(HeliographError):
 
 class DriverGone(HeliographError):
     """The driver of a lane has ended, so the lane ends too."""
+
+
+class LaneLost(HeliographError):
+    """A lane that neither says anything nor can be ended; a new take-over locks it out."""
+
+
+class HeldUp(HeliographError):
+    """Lanes cannot go on for the moment; tells what they wait for."""
 
 
 class EngineFailed(HeliographError):

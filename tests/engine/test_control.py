@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
+import secrets
+import signal
+import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from multiprocessing.connection import Listener
 
 import pytest
 
-from heliograph.engine.control import ControlServer, LaneLine, ask_epoch, ask_tasks
+from heliograph.engine import watchdog, wire
+from heliograph.engine.control import ControlServer, _where, ask_epoch, ask_tasks
+from heliograph.engine.lane_line import READER, LaneLine
+from heliograph.engine.pulse import Pulse
+from heliograph.engine.wire import ControlAddress
 from heliograph.errors import DriverGone, TakenOver
 from heliograph.model import LedgerEntry
 from tests.waiting import wait_until
@@ -22,10 +35,16 @@ class _Flow:
         self.troubles: list[str] = []
         self.begun: list[int] = []
         self.done: list[int] = []
+        self.pulses: list[Pulse] = []
+        self.hung: list[tuple[int, str, str]] = []
+        self.lost: list[tuple[int, str]] = []
         self.failure: Exception | None = None
         self.deal = 0
+        self.on_progress: Callable[[], None] = lambda: None
+        self.seconds = 0.0  # that an answer takes
 
     def next_epoch(self, finished: int) -> int:
+        time.sleep(self.seconds)
         return finished + 1
 
     def lane_tasks(self, epoch: int) -> Sequence[bytes]:
@@ -41,10 +60,20 @@ class _Flow:
         self.done.append(deal)
 
     def lane_progressed(self, entry: LedgerEntry) -> None:
+        self.on_progress()
         self.entries.append(entry)
 
     def lane_troubled(self, trouble: str) -> None:
         self.troubles.append(trouble)
+
+    def lane_pulsed(self, deal: int, pulse: Pulse) -> None:
+        self.pulses.append(pulse)
+
+    def lane_hangs(self, lane: int, trouble: str, stack: str) -> None:
+        self.hung.append((lane, trouble, stack))
+
+    def lane_lost(self, lane: int, trouble: str) -> None:
+        self.lost.append((lane, trouble))
 
 
 @pytest.fixture
@@ -56,7 +85,7 @@ def flow() -> _Flow:
 @pytest.fixture
 def server(flow: _Flow) -> Iterator[ControlServer]:
     """A driver that answers for one flow."""
-    server = ControlServer()
+    server = ControlServer(watch_interval=0.02)
     server.add_flow("a->b", flow)
     yield server
     server.close()
@@ -148,3 +177,190 @@ def test_a_lane_notices_that_its_driver_is_gone(server: ControlServer) -> None:
             return True
 
     wait_until(is_gone, "the driver's end to be noticed")
+
+
+# -- no wait without an end -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def deaf_driver(handshakes: int = 1) -> Iterator[ControlAddress]:
+    """A driver that takes calls, and neither answers nor listens then."""
+    key = secrets.token_bytes(32)
+    calls = []
+    with Listener(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for _ in range(handshakes):
+                calls.append(listener.accept())
+                assert wire.take_call(calls[-1], key)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        address = listener.address
+        assert isinstance(address, tuple)
+        yield ControlAddress("127.0.0.1", int(address[1]), key)
+        thread.join(10)
+        for call in calls:
+            call.close()
+
+
+def test_a_stranger_who_says_nothing_keeps_nobody_waiting(server: ControlServer) -> None:
+    with socket.create_connection((server.address.host, server.address.port)):
+        began = time.monotonic()
+        assert ask_epoch(server.address, "a->b", 1) == 2
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.timeout(30)
+def test_a_driver_who_takes_no_reports_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "TAKEN_WITHIN_SECONDS", 0.3)
+    with deaf_driver() as address, closing(LaneLine(address, "a->b", 1)) as line:
+        began = time.monotonic()
+        with pytest.raises(DriverGone):
+            line.report(bytes(50_000_000))
+        assert time.monotonic() - began < 5
+
+
+def test_a_driver_who_does_not_answer_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "_PATIENCE_SECONDS", 0.3)
+    with deaf_driver() as address, pytest.raises(DriverGone, match="says nothing"):
+        ask_epoch(address, "a->b", 1)
+
+
+def test_a_driver_who_does_not_even_take_a_call_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "INTRODUCTION_SECONDS", 0.3)
+    with deaf_driver(handshakes=0) as address, pytest.raises(DriverGone):
+        ask_epoch(address, "a->b", 1)
+
+
+def test_a_driver_who_takes_long_says_so(server: ControlServer, flow: _Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "_PATIENCE_SECONDS", 0.4)
+    monkeypatch.setattr(wire, "_TOLD_EVERY_SECONDS", 0.1)
+    flow.seconds = 1.2
+    assert ask_epoch(server.address, "a->b", 1) == 2
+
+
+# -- lanes that say nothing -------------------------------------------------------------------------------------------
+
+
+class _HungLane:
+    """A lane in a thread that hangs until its process would be ended."""
+
+    def __init__(self, server: ControlServer, pulse: Pulse) -> None:
+        self._server, self._pulse = server, pulse
+        self.has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with closing(LaneLine(self._server.address, "a->b", 1, on_exit=self.has_ended.set)) as line:
+            line.report(self._pulse)
+            self.hangs_here()
+
+    def hangs_here(self) -> None:
+        """The name that must be found."""
+        self.has_ended.wait(20)
+
+
+def test_what_lanes_do_reaches_the_flow(server: ControlServer, flow: _Flow) -> None:
+    with closing(LaneLine(server.address, "a->b", 1)) as line:
+        line.report(Pulse(2, "idle"))
+        wait_until(lambda: flow.pulses == [Pulse(2, "idle")], "the pulse")
+    assert flow.begun == [1]
+
+
+def test_a_reader_is_no_lane_of_its_own_but_watched(server: ControlServer, flow: _Flow) -> None:
+    with closing(LaneLine(server.address, "a->b", 1, READER)) as line:
+        line.report(Pulse(2, "reading"))
+        wait_until(lambda: bool(flow.pulses), "the pulse")
+    assert flow.begun == []
+
+
+def test_a_lane_that_hangs_tells_where_and_is_ended(server: ControlServer, flow: _Flow) -> None:
+    lane = _HungLane(server, Pulse(2, "waiting for backup to commit a transaction", 0.3))
+    wait_until(lane.has_ended.is_set, "the end of the lane", 10)
+    wait_until(lambda: bool(flow.hung), "the driver to be told")
+    [(number, trouble, stack)] = flow.hung
+    assert number == 2
+    assert "hangs_here" in stack
+    assert "it hangs at" in trouble
+    assert "waiting for backup to commit a transaction" in trouble
+    assert flow.lost == []
+
+
+def test_the_place_where_a_lane_hangs_is_the_innermost_of_our_own() -> None:
+    stack = """  File "/home/heliograph/.venv/lib/python3.11/site-packages/pyspark/worker.py", line 1, in main
+    process()
+  File "/opt/site-packages/heliograph/engine/lane_session.py", line 290, in _copy
+    self._loop.run_once(0.1)
+  File "/home/heliograph/.venv/lib/python3.11/selectors.py", line 468, in select
+    fd_event_list = self._selector.poll(timeout, max_ev)
+"""
+    told = _where(stack, "idle")
+    assert told == "it hangs at heliograph/engine/lane_session.py, line 290, in _copy; before, it was idle"
+    assert "does not answer" in _where("", "idle")
+
+
+def test_an_idle_lane_and_one_that_waits_are_left_alone(server: ControlServer, flow: _Flow) -> None:
+    with closing(LaneLine(server.address, "a->b", 1, on_exit=lambda: None)) as line:
+        for number in range(30):
+            line.report(Pulse(0, ("idle", "resting before it tries again: backup broker: gone")[number % 2], 0.5))
+            time.sleep(0.05)
+    assert (flow.hung, flow.lost) == ([], [])
+
+
+def test_a_lane_is_not_to_blame_for_a_slow_driver(
+    server: ControlServer, flow: _Flow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pulses wait behind the report that the driver is busy with."""
+    monkeypatch.setattr(watchdog, "ANSWER_SECONDS", 0.2)
+    flow.on_progress = lambda: time.sleep(1.0)
+    with closing(LaneLine(server.address, "a->b", 1, on_exit=lambda: None)) as line:
+        line.report(Pulse(0, "copying", 0.3))
+        line.report(LedgerEntry("a->b", 0, "me", 7, 1000))
+        for _ in range(24):
+            line.report(Pulse(0, "copying", 0.3))
+            time.sleep(0.05)
+    wait_until(lambda: len(flow.pulses) == 25, "all pulses")
+    assert flow.hung == []
+
+
+def test_a_slow_report_of_one_lane_holds_up_no_other(server: ControlServer, flow: _Flow) -> None:
+    is_over = threading.Event()
+    flow.on_progress = lambda: (is_over.wait(20), None)[1]
+    with closing(LaneLine(server.address, "a->b", 1)) as slow, closing(LaneLine(server.address, "a->b", 1)) as other:
+        slow.report(LedgerEntry("a->b", 0, "me", 7, 1000))
+        other.report(Pulse(1, "copying"))
+        wait_until(lambda: bool(flow.pulses), "the other lane's pulse", 5)
+        server.end_epoch("a->b")
+        wait_until(other.was_told_to_end, "the end", 5)
+        is_over.set()
+
+
+_FROZEN = """
+import os, pickle, sys, time
+from heliograph.engine.lane_line import LaneLine
+from heliograph.engine.pulse import Pulse
+line = LaneLine(pickle.loads(bytes.fromhex(sys.argv[1])), "a->b", 1)
+while True:
+    line.report(Pulse(5, "copying", 1.0))
+    time.sleep(0.1)
+"""
+
+
+def test_a_frozen_lane_is_given_up_and_ends_when_it_wakes_up(
+    server: ControlServer, flow: _Flow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchdog, "ANSWER_SECONDS", 0.3)
+    told = pickle.dumps(server.address).hex()
+    with subprocess.Popen([sys.executable, "-c", _FROZEN, told]) as lane:
+        try:
+            wait_until(lambda: bool(flow.pulses), "a pulse")
+            lane.send_signal(signal.SIGSTOP)
+            wait_until(lambda: bool(flow.lost), "the lane to be given up", 10)
+            assert flow.lost[0][0] == 5
+            assert "frozen" in flow.lost[0][1]
+            lane.send_signal(signal.SIGCONT)
+            assert lane.wait(10) != 0
+        finally:
+            lane.kill()

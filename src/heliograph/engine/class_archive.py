@@ -24,6 +24,8 @@ from heliograph.java import QUICK_START, java_version
 
 log = logging.getLogger(__name__)
 
+_MAKING_SECONDS = 300.0
+
 # The JVM only starts tasks: a quick start matters, peak speed does not. The archive fits these options only.
 JVM_OPTIONS = " ".join(QUICK_START)
 
@@ -57,7 +59,11 @@ def _make(archive: Path) -> None:
     log.info("first use: preparing Spark for quick starts (about 25 s, once)")
     unfinished = archive.with_suffix(f".{os.getpid()}")
     command = [sys.executable, "-m", "heliograph.engine.class_archive", str(unfinished)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_MAKING_SECONDS)
+    except subprocess.TimeoutExpired:
+        log.warning("could not prepare it within %.0f s, so every start takes longer", _MAKING_SECONDS)
+        return
     if unfinished.exists():
         unfinished.rename(archive)
     else:

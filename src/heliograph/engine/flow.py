@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import secrets
@@ -16,6 +17,7 @@ from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
 from heliograph.engine.dealing import deal, is_worth_a_new_deal
+from heliograph.engine.pulse import TRYING_AGAIN, Pulse
 from heliograph.engine.settings import FlowSettings, LaneSettings
 from heliograph.engine.task import LaneTask
 from heliograph.errors import TakenOver
@@ -25,6 +27,9 @@ log = logging.getLogger(__name__)
 
 _IDLE_ANSWER_SECONDS = 0.5
 _TROUBLE_SECONDS = 15.0  # longer than any pause between two attempts
+_SLOW_FOLLOWER_SECONDS = 1.0
+_LONG_PLANNING_SECONDS = 30.0
+_LONG_START_SECONDS = 60.0  # of lanes: a cold start of Spark's processes takes up to 10 s, on a busy machine more
 _SHORTEST_EPOCH_SECONDS = 60.0  # unless topics change
 _TURNS = "abc"  # of a lane's transactions: one is filled, one is being committed, one is told to its partitions
 _LANE_ID = re.compile(rf"\d+[{_TURNS}]")
@@ -77,7 +82,13 @@ class Trouble:
     """What held a flow up last."""
 
     text: str
+    lane: int | None = None  # whose it is, if it is one lane's alone
     at: float = field(default_factory=time.monotonic)
+
+    @property
+    def lasting(self) -> str:
+        """The text without the pause until the next try, which is another one each time."""
+        return self.text.partition(TRYING_AGAIN)[0]
 
     @property
     def is_current(self) -> bool:
@@ -117,6 +128,11 @@ class FlowDriver:
         self.trouble: Trouble | None = None
         self.restarts = 0  # of the whole query, after failures
         self.lane_retries = 0  # lanes that Spark started again within an epoch
+        self.lanes_ended = 0  # because they said nothing any more
+        self.lost_lane = ""  # what is known of a lane that does not even end; until the flow is taken over anew
+        self.doings: dict[int, str] = {}  # what each lane of the newest deal said last that it does
+        self._slow_followers: set[str] = set()
+        self._planning_since = self._planned_at = math.inf
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
@@ -184,6 +200,8 @@ class FlowDriver:
         self.totals.set_aside.clear()  # the new lanes try every partition, and tell which they must set aside
         self._fence(ids, self._targets())
         self._lanes_begun = self._lanes_done = 0
+        self.lost_lane = ""
+        self._planned_at = math.inf
         self.has_lanes.clear()
         self._wanted.set()
         self._settle()
@@ -286,6 +304,16 @@ class FlowDriver:
         if not self._active.is_set():
             return ()
         self.deal += 1  # first of all: whoever ends the epoch from now on means this one
+        self.doings.clear()
+        self._planning_since, self._planned_at = time.monotonic(), math.inf
+        try:
+            tasks = self._planned()
+            self._planned_at = time.monotonic()
+            return tasks
+        finally:
+            self._planning_since = math.inf
+
+    def _planned(self) -> Sequence[bytes]:
         self._leave_earlier_deals()
         self.confirm_owner()  # may wait, so nobody must wait for it
         if self._unswept:  # no lane runs now
@@ -330,6 +358,22 @@ class FlowDriver:
                 return False
             return bool(self.totals.set_aside or self._unswept) or is_worth_a_new_deal(self._plan.lanes, self._loads())
 
+    def waits_long_for(self) -> str:
+        """What keeps lanes from beginning, if that takes long."""
+        now = time.monotonic()
+        if (seconds := now - self._planning_since) > _LONG_PLANNING_SECONDS:
+            return f"the lanes of the next epoch are being planned for {seconds:.0f} s"
+        with self._lock:
+            missing, seconds = len(self._plan.lanes) - self._lanes_begun, now - self._planned_at
+        if self._awaits_all_lanes and self.is_active and missing > 0 and seconds > _LONG_START_SECONDS:
+            return f"{missing} lanes have not begun for {seconds:.0f} s: Spark has not started their tasks"
+        return ""
+
+    @property
+    def _awaits_all_lanes(self) -> bool:
+        """Whether every lane calls as it begins."""
+        return True
+
     def _loads(self) -> dict[TopicPartition, int]:
         """What has been copied since the plan was made, in bytes per partition."""
         before = self._plan.copied_before
@@ -354,17 +398,44 @@ class FlowDriver:
         """Count what a lane has committed, and say aloud what else happened."""
         with self._lock:
             self.totals.add(entry)
-            self.trouble = None
-        for follower in self.followers:
-            follower(entry)
+            if self.trouble is not None and self.trouble.lane in (None, entry.lane):
+                self.trouble = None
+        self._tell_followers(entry)
         for event in entry.events:
             if event.kind is not EventKind.DEAD_LETTERS:  # of which the file says whether they are logged
                 log.log(logging.INFO if event.kind is EventKind.RESUMED else logging.ERROR, "%s: %s", self.name, event)
+
+    def _tell_followers(self, entry: LedgerEntry) -> None:
+        """Without our lock, and in the thread of the lane's line: whoever is slow holds up that lane alone."""
+        for follower in list(self.followers):
+            began = time.monotonic()
+            follower(entry)
+            if (seconds := time.monotonic() - began) > _SLOW_FOLLOWER_SECONDS:
+                name = getattr(follower, "__qualname__", repr(follower))
+                level = logging.DEBUG if name in self._slow_followers else logging.WARNING
+                self._slow_followers.add(name)
+                log.log(level, "%s: %s took %.1f s for a transaction: its lane waits", self.name, name, seconds)
 
     def lane_troubled(self, trouble: str) -> None:
         """Say aloud what holds a lane up."""
         self.trouble = Trouble(trouble)
         log.warning("%s: %s", self.name, trouble)
+
+    def lane_pulsed(self, deal: int, pulse: Pulse) -> None:
+        """Note what a lane does."""
+        if deal == self.deal:
+            self.doings[pulse.lane] = pulse.doing
+
+    def lane_hangs(self, lane: int, trouble: str, stack: str) -> None:
+        """Say aloud where a lane hangs, which is ended now, and begins again."""
+        self.lanes_ended += 1
+        self.trouble = Trouble(f"{trouble}; its process is ended, and it begins again", lane)
+        log.error("%s: %s\n%s", self.name, self.trouble.text, stack or "its stack is not known")
+
+    def lane_lost(self, lane: int, trouble: str) -> None:
+        """Let the flow be taken over anew, which locks out a lane that cannot be ended."""
+        self.trouble = Trouble(trouble, lane)
+        self.lost_lane = trouble
 
     def failed(self, why: str) -> None:
         """Note that all lanes have to begin again, and why."""

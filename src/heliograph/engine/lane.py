@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from heliograph.engine.lane_session import LaneSession
+from heliograph.engine.pulse import TRYING_AGAIN, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
 from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, TransformWaits
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 1.0
+_LOOK_INTERVAL = 0.2
 _LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
 
 
@@ -32,12 +34,14 @@ class Lane:
         settings: LaneSettings,
         should_end: Callable[[], bool],
         on_trouble: Callable[[str], None] = lambda _: None,
+        heart: Heart | None = None,
     ) -> None:
         self._plan = plan
         self._access = (source, target)
         self._settings = settings
         self._should_end = should_end
         self._on_trouble = on_trouble
+        self._heart = heart or Heart.silent()
         self._set_aside: dict[TopicPartition, str] = {}
         self._told = dict(plan.set_aside)
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
@@ -54,6 +58,7 @@ class Lane:
                 self._set_aside,
                 self._told,
                 self._transforms,
+                self._heart,
             )
             try:
                 session.start()
@@ -68,11 +73,19 @@ class Lane:
                 if not error.retriable:
                     raise
                 longest = self._longest_backoff(error)
-                self._on_trouble(f"lane {self._plan.lane}: {error}; trying again in {backoff:.1f} s")
+                why = str(error)
+                self._on_trouble(f"lane {self._plan.lane}: {why}{TRYING_AGAIN}{backoff:.1f} s")
             finally:
                 session.close()
-            time.sleep(backoff)
+            self._rest(backoff, why)
             backoff = min(backoff * 2, longest)
+
+    def _rest(self, seconds: float, why: str) -> None:
+        """Wait before the next attempt, but not longer than the epoch lasts."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._should_end():
+            self._heart.beat(lambda: f"resting before it tries again: {why}")
+            time.sleep(min(left, _LOOK_INTERVAL))
 
     def _longest_backoff(self, error: ClusterError) -> float:
         if isinstance(error, AuthenticationFailed):

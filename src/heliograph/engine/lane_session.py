@@ -27,6 +27,7 @@ from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, target_loss, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
+from heliograph.engine.pulse import Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
@@ -61,6 +62,7 @@ _CopyArguments = tuple[Assignment, FetchPoint, TargetPartition, Outgoing, int, C
 _UNKNOWN_TOPIC = 3
 _LOOK_FOR_LEADERS_SECONDS = 1.0
 _LONG_SECONDS = 30.0
+_FORGOTTEN_SECONDS = 30.0  # after the deadline of a request
 _OUT_OF_REACH = "its leader on the source is out of reach; it goes on when the leader is back"
 
 
@@ -77,8 +79,12 @@ class LaneSession:
         set_aside: dict[TopicPartition, str],
         told: dict[TopicPartition, str],
         transforms: LaneTransforms | None = None,
+        heart: Heart | None = None,
     ) -> None:
         self._plan = plan
+        self._heart = heart or Heart.silent()
+        self._moves = self._told_moves = 0  # arrivals and commits: so far, and as of the last pulse
+        self._is_copying = False
         self._transforms = transforms
         self._settings = settings
         self._set_aside = set_aside
@@ -86,7 +92,7 @@ class LaneSession:
         self._should_end = should_end
         self._end_by: float | None = None
         # Source and target share it, so it may be run for the sake of one while the other fails.
-        self._loop = Loop(self._check_end)
+        self._loop = Loop(self._look_around, self._heart.before)
         self._source = Network(self._loop, source)
         self._target = Network(self._loop, target)
         self._copies: dict[TopicPartition, PartitionCopy] = {}
@@ -101,6 +107,7 @@ class LaneSession:
         self._tell_unbegun_at = 0.0
         self._began: float | None = None
         self._closing: Closing | None = None
+        self._closing_since = math.inf
 
     def close(self) -> None:
         """Drop all connections."""
@@ -267,6 +274,42 @@ class LaneSession:
                 raise self._copies[why.source].refused(why) from failed
             raise why from failed
 
+    def _look_around(self) -> None:
+        """Whatever the lane waits for, it still lives, and still hears that it must end."""
+        self._heart.beat(self._doing)
+        self._check_end()
+        self._check_answers()
+
+    def _doing(self) -> str:
+        """What the lane does, or what it waits for, in a few words."""
+        has_moved, self._told_moves = self._moves != self._told_moves, self._moves
+        target = self._target.access.alias
+        if has_moved:
+            return "copying"
+        if self._loop.awaited:
+            return f"waiting for {self._loop.awaited}"
+        if not self._is_copying:
+            return "starting"
+        if self._closing is not None:
+            return f"waiting for {target} to commit a transaction"
+        if self._outgoing.has_in_flight:
+            return f"waiting for {target} to take what was sent"
+        if adrift := len(self._incoming.adrift):
+            return f"waiting for brokers of {self._source.access.alias}, which have {adrift} of its partitions"
+        return "idle"
+
+    def _check_answers(self) -> None:
+        """Requests have deadlines. Should an answer be forgotten all the same, the wait for it ends nevertheless."""
+        if not self._is_copying:
+            return
+        access, now = self._target.access, time.monotonic()
+        longest = access.request_timeout_ms / 1000 + _FORGOTTEN_SECONDS
+        # The end of a transaction waits for up to three answers, one after the other.
+        for since, limit in ((self._outgoing.unanswered_since, longest), (self._closing_since, 3 * longest)):
+            if now - since > limit:
+                why = f"{access.alias}: {self._doing()} for {now - since:.0f} s, longer than any answer may take"
+                self._loop.fail(BrokerUnavailable(why))
+
     def _check_end(self) -> None:
         """No wait may outlast the epoch: a transaction that is not ended in its time is aborted in any case."""
         if not self._should_end():
@@ -278,7 +321,9 @@ class LaneSession:
             self._loop.fail(BrokerUnavailable(f"{name}: what was written could not be committed within {seconds:g} s"))
 
     def _copy(self) -> Iterator[LedgerEntry]:
+        self._is_copying = True
         while not self._should_end():
+            self._heart.beat(self._doing)
             self._look_at_arrivals()
             # Before the steps that wait for answers, so that brokers look for more meanwhile.
             self._incoming.fetch(wants_more=not self._outgoing.is_full)
@@ -308,8 +353,10 @@ class LaneSession:
             return  # the next request begins a new fetch session
         check(f"{self._source.access.alias} fetch", result.error_code)
         for fetched in result.partitions:
+            self._heart.beat(self._doing)
             if self._incoming.is_elsewhere(broker, fetched):
                 continue
+            self._moves += 1
             where = TopicPartition(fetched.point.topic, fetched.point.partition)
             if fetched.error_code or fetched.diverging:
                 self._incoming.stop(broker, fetched.point)
@@ -351,7 +398,8 @@ class LaneSession:
         """End the transaction as soon as all data is written; what is read from now on belongs to the next one."""
         if self._transforms:
             self._drain()
-        self._loop.run_until(lambda: not self._outgoing.has_in_flight)
+        awaited = f"{self._target.access.alias} to take what was sent"
+        self._loop.run_until(lambda: not self._outgoing.has_in_flight, awaited)
         reached("data-written")
         for copy in self._touched.values():
             if (event := copy.failure_event()) is not None:
@@ -363,6 +411,7 @@ class LaneSession:
         if finished or entry.events:
             reached_to = {some[0].source: position for some, position in finished}
             self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to))
+            self._closing_since = time.monotonic()
             self._take_turns()
 
     def _drain(self) -> None:
@@ -376,7 +425,8 @@ class LaneSession:
         if self._closing is None or not self._closing.advance():
             return
         entry = replace(self._closing.entry, committed_at_ms=int(time.time() * 1000))
-        self._closing = None
+        self._closing, self._closing_since = None, math.inf
+        self._moves += 1
         for event in entry.events:
             if event.kind is EventKind.SET_ASIDE:
                 self._told[event.source] = event.reason

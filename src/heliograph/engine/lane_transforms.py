@@ -32,7 +32,7 @@ class LaneTransforms:
     def tools(self, flow: str, target: Network, outgoing: Outgoing) -> TransformTools:
         """What the partitions of one session share."""
         topics = TargetTopics(target, outgoing, self._settings.replication_factor)
-        return TransformTools(flow, self._settings, topics, self._may_wait)
+        return TransformTools(flow, self._settings, topics, self._may_wait, target.loop.before)
 
     def _may_wait(self, source: TopicPartition, offset: int) -> bool:
         """Whether a record that failed may be tried again. Each partition has at most one that is waited for."""

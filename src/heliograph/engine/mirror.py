@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from heliograph.engine.conflicts.driver import DetectionDriver
 from heliograph.engine.control import ControlServer
 from heliograph.engine.dealing import fair_shares
 from heliograph.engine.flow import FlowDriver
+from heliograph.engine.jvm_watch import watch_jvm
 from heliograph.engine.session import start_session
 from heliograph.engine.slots import SteadySlots
 from heliograph.engine.source import MirrorSource
@@ -31,7 +32,7 @@ from heliograph.engine.spark_cluster import cluster_slots, control_addresses, is
 from heliograph.engine.submission import submitted_settings
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.flow_query import computing_settings, flow_rows
-from heliograph.errors import ClusterError, EngineFailed, HeliographError, StartError, TakenOver
+from heliograph.errors import ClusterError, EngineFailed, HeliographError, LaneLost, StartError, TakenOver
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 10.0
 _LONG_ENOUGH = 30.0
 _LOOK_INTERVAL = 0.1
+_TELL_SECONDS = 10.0
+_LONG_WAIT_SECONDS = 60.0  # a cold start of Spark takes 8 s, and many flows start one after the other
 _PYTHON_ERROR = re.compile(r"(heliograph\.errors\.\w+|[\w.]+(Error|Exception)): ")
 _RECONSIDER_SECONDS = 10.0
 _STARTS_AT_ONCE = 2
@@ -78,6 +81,7 @@ class Mirror:
         try:
             settings = {**self._needs(), **self._spark_settings}
             self._spark = start_session(self.slots, settings, self._folder / "spark.log")
+            watch_jvm(self._spark)
             # One registration for each flow: Spark changes a registered source's environment while it starts a query,
             # and two queries that share it can garble each other's tasks.
             for format_name in self._formats.values():
@@ -189,10 +193,10 @@ class Mirror:
                 began = time.monotonic()
                 try:
                     flow.take_over()
-                    self._spark_is_up.wait()
+                    self._await(flow, lambda: self._spark_is_up.wait(_LOOK_INTERVAL), "Spark to start")
                     if self._spark is not None and not self._stopping.is_set():
                         self._follow(flow, self._start_query(flow, self._spark))
-                except (ClusterError, PySparkException, Py4JError, OSError) as error:
+                except (ClusterError, LaneLost, PySparkException, Py4JError, OSError) as error:
                     self._give_up_if_hopeless(flow, error)
                     pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_ENOUGH else min(pause * 2, _LONGEST_PAUSE)
                     flow.failed(_first_line(error))
@@ -208,6 +212,16 @@ class Mirror:
             self._failure = EngineFailed(f"{flow.name}: {error!r}")
             flow.failed(repr(error))
             flow.stop()
+
+    def _await(self, flow: Driver, is_there: Callable[[], bool], what: str) -> bool:
+        """Wait for something within this process until we are to stop; what takes long is told. Whether it is there."""
+        began, tell = time.monotonic(), Due(_TELL_SECONDS)
+        while not self._stopping.is_set():
+            if is_there():
+                return True
+            if tell.is_due() and (seconds := time.monotonic() - began) > _LONG_WAIT_SECONDS:
+                flow.lane_troubled(f"waiting for {what}, for {seconds:.0f} s")
+        return is_there()
 
     def _give_up_if_hopeless(self, flow: Driver, error: Exception) -> None:
         if isinstance(error, TakenOver):
@@ -226,9 +240,13 @@ class Mirror:
         # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
         query = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop")
         # Each start brings up Python processes, which must call back within seconds: not all flows at the same time.
-        with self._starting:
+        is_our_turn = self._await(flow, lambda: self._starting.acquire(timeout=_LOOK_INTERVAL), "other flows to start")
+        try:
             started = query.start()
             self._await_lanes(flow, started)
+        finally:
+            if is_our_turn:
+                self._starting.release()
         return started
 
     def _checkpoint_of(self, flow: Driver) -> str:
@@ -254,6 +272,7 @@ class Mirror:
 
     def _follow(self, flow: Driver, query: StreamingQuery) -> None:
         refresh, reconsider = Due(flow.settings.refresh_seconds), Due(_RECONSIDER_SECONDS)
+        tell = Due(_TELL_SECONDS)
         try:
             while query.isActive and not flow.is_drained and not flow.wants_new_query:
                 time.sleep(_LOOK_INTERVAL)
@@ -261,6 +280,10 @@ class Mirror:
                     continue
                 if flow.was_taken_over:  # which an idle lane would not notice
                     raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
+                if flow.lost_lane:
+                    raise LaneLost(flow.lost_lane)
+                if tell.is_due() and (wait := flow.waits_long_for()):
+                    flow.lane_troubled(wait)
                 if flow.is_renewed:
                     refresh = Due(flow.settings.refresh_seconds)
                 is_changed = (flow.is_renewed or refresh.is_due()) and flow.refresh()

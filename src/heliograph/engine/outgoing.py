@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -107,6 +108,11 @@ class Outgoing:
     def has_in_flight(self) -> bool:
         """Whether answers about data are awaited."""
         return bool(self._in_flight)
+
+    @property
+    def unanswered_since(self) -> float:
+        """When the oldest data left that is not answered yet; infinity if there is none."""
+        return min((requests[0].sent_at for requests in self._in_flight.values()), default=math.inf)
 
     def waiting(self) -> dict[TopicPartition, TargetPartition]:
         """The partitions that batches wait for."""

@@ -31,6 +31,7 @@ _DEFAULTS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.stopTimeout": "60s",  # unset: for ever; the next query of a flow waits until its name is free
     "spark.log.level": "ERROR",
 }
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"

@@ -35,6 +35,11 @@ class LaneSettings:
         """Whether a later attempt could find another place to begin at, so that it must be written down at once."""
         return self.start != EARLIEST or bool(self.start_group)
 
+    @property
+    def longest_silence(self) -> float:
+        """Seconds that a step of a lane may block: a transaction that is open for half as long is aborted already."""
+        return 2 * self.transaction_timeout_ms / 1000
+
     def with_share_of(self, lanes: int) -> LaneSettings:
         """The same settings for one of so many lanes, which share the flow's bandwidth."""
         if not self.bytes_per_second:

@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from heliograph.engine.control import ControlAddress, LaneLine, ask_epoch, ask_tasks
+from heliograph.engine.control import ask_epoch, ask_tasks
+from heliograph.engine.lane_line import LaneLine
+from heliograph.engine.pulse import Heart
+from heliograph.engine.wire import ControlAddress
 
 SCHEMA = (
     "flow string, lane int, written_at_ms long, topic string, partition int, records long, bytes long, last_offset long"
@@ -88,8 +91,10 @@ class _CopyReader(EpochReader):
         task = LaneTask.unpacked(partition.task)
         line = LaneLine(self._address, self._flow, task.plan.deal)
         try:
+            heart = Heart(task.plan.lane, line.report, task.settings.longest_silence)
+            heart.beat(lambda: "starting")
             is_over = _EpochEnd(line, task.seconds)
-            lane = Lane(task.plan, task.source, task.target, task.settings, is_over, line.report)
+            lane = Lane(task.plan, task.source, task.target, task.settings, is_over, line.report, heart)
             for entry in lane.run():
                 line.report(entry)
                 for item in entry.partitions:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from heliograph.engine.copying import CopyRules, Done, PartitionCopy
 from heliograph.engine.dead_letters import dead_letter
 from heliograph.engine.outgoing import Outgoing, TargetPartition
+from heliograph.engine.pulse import USERS_SECONDS
 from heliograph.engine.target_topics import TargetTopics
 from heliograph.engine.transforming import Placed, Result, Transformer, TransformSettings
 from heliograph.errors import DataError, PartitionFailed, RetryLater, TransformWaits
@@ -31,6 +32,7 @@ class TransformTools:
     settings: TransformSettings
     topics: TargetTopics
     may_wait: Callable[[TopicPartition, int], bool]  # whether a record may be tried again, rather than given up
+    before: Callable[[str, float], None] = lambda *_: None  # told of steps that may take long
 
 
 class TransformedCopy(PartitionCopy):
@@ -93,7 +95,7 @@ class TransformedCopy(PartitionCopy):
             self._skip(header)
             return
         wanted = self._wanted(records.decode(2, batch))
-        results = self._transformer.run(wanted)
+        results = self._transformed(wanted)
         if results == wanted:  # the same objects, which takes no time to find out
             self._flush_gathered()
             super()._accept_records(header, batch, on_done)
@@ -108,10 +110,14 @@ class TransformedCopy(PartitionCopy):
             self._skip(header)
 
     def _accept_old_records(self, wanted: list[Record]) -> None:
-        self._gather(wanted, self._transformer.run(wanted), self._rules.codec or 0)
+        self._gather(wanted, self._transformed(wanted), self._rules.codec or 0)
         self._read_to(wanted[-1].offset + 1, -1)
         if not self._gathered:
             self._pass_over()
+
+    def _transformed(self, wanted: list[Record]) -> list[Result]:
+        self._tools.before(f"transforming records of {self.assignment.source}", USERS_SECONDS)
+        return self._transformer.run(wanted)
 
     @property
     def _keeps_some(self) -> bool:

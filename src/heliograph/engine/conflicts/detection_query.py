@@ -10,8 +10,9 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from heliograph.engine.collecting import collect_seldom
-from heliograph.engine.control import ControlAddress, LaneLine
+from heliograph.engine.lane_line import LaneLine
 from heliograph.engine.source import BoundSource, EpochReader, LanePartition
+from heliograph.engine.wire import ControlAddress
 
 if TYPE_CHECKING:
     import pyarrow as pa

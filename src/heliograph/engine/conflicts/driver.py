@@ -19,6 +19,7 @@ from heliograph.engine.conflicts.progress import KnownProgress
 from heliograph.engine.conflicts.scope import Scope
 from heliograph.engine.conflicts.settings import DetectionSettings, Surroundings
 from heliograph.engine.conflicts.task_writer import TaskReport, WriterSettings
+from heliograph.engine.pulse import Pulse
 from heliograph.errors import ClusterError, TakenOver
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class DetectionDriver:
         self.totals = ConflictTotals()
         self.was_taken_over = False
         self.wants_new_query = False  # because there are new views, or topics that were made anew
+        self.lost_lane = ""  # its tasks are short, and not watched
         self.is_renewed = False
         self.is_active = False  # flows need not wait with their start until it has begun
         self.has_lanes = threading.Event()
@@ -152,6 +154,19 @@ class DetectionDriver:
         """Say aloud what holds it up."""
         self.totals.trouble = trouble
         log.warning("%s: %s", self.name, trouble)
+
+    def waits_long_for(self) -> str:
+        """Nothing that it does not tell as trouble."""
+        return ""
+
+    def lane_pulsed(self, deal: int, pulse: Pulse) -> None:
+        """A task has no pulse: it calls when all is done."""
+
+    def lane_hangs(self, lane: int, trouble: str, stack: str) -> None:
+        """Nobody watches tasks."""
+
+    def lane_lost(self, lane: int, trouble: str) -> None:
+        """Nobody watches tasks."""
 
     def _plans(self) -> bool:
         """Whether there is something to do, and a plan for it."""

@@ -70,6 +70,10 @@ class TableFlowDriver(FlowDriver):
         aside = self.totals.set_aside.copy()
         self._tried_at = {where: self._tried_at.get(where, now) for where in aside}
 
+    @property
+    def _awaits_all_lanes(self) -> bool:
+        return self._rules is None  # with a query, a lane calls when it has something to write
+
     def _has_news(self) -> bool:
         wanted = [item.source for item in self._awake(self.assignments)]
         try:

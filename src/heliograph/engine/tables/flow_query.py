@@ -11,8 +11,10 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from heliograph.engine.collecting import collect_seldom
-from heliograph.engine.control import ControlAddress, LaneLine
+from heliograph.engine.lane_line import READER, LaneLine
+from heliograph.engine.pulse import USERS_SECONDS, Heart
 from heliograph.engine.source import BoundSource, EpochReader, LanePartition
+from heliograph.engine.wire import ControlAddress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,11 +71,17 @@ class _BatchReader(EpochReader):
         assert isinstance(partition, LanePartition)
         collect_seldom()
         handover = Handover(self._address, self._flow, _attempt())
-        reader = LaneReader(LaneTask.unpacked(partition.task), handover)
+        task = LaneTask.unpacked(partition.task)
+        line = LaneLine(self._address, self._flow, task.plan.deal, READER)
+        heart = Heart(task.plan.lane, line.report, task.settings.longest_silence)
+        reader = LaneReader(task, handover, heart)
         try:
-            yield from reader.read()
+            for batch in reader.read():
+                heart.before("waiting for the query to take records", USERS_SECONDS)
+                yield batch
         finally:
             reader.close()
+            line.close()
 
 
 def _attempt() -> int:
@@ -110,8 +118,10 @@ def writer_of(address: ControlAddress, flow: str) -> Callable[[Iterator[pa.Recor
         first = next(rows, None)  # the reader has told what to do before its first row, or before its end
         begun = handover.begun()
         line = LaneLine(address, flow, begun.task.plan.deal)
+        heart = Heart(begun.task.plan.lane, line.report, begun.task.settings.longest_silence)
+        rows = _awaited(chain([] if first is None else [first], rows), heart)
         try:
-            for entry in _written(begun, chain([] if first is None else [first], rows), handover, first is None):
+            for entry in _written(begun, rows, handover, first is None, heart):
                 line.report(entry)
                 yield pa.RecordBatch.from_arrays([pa.array([entry.record_count], pa.int64())], names=["records"])
             line.say_done()
@@ -121,7 +131,19 @@ def writer_of(address: ControlAddress, flow: str) -> Callable[[Iterator[pa.Recor
     return write
 
 
-def _written(begun: Begun, rows: Iterator[pa.RecordBatch], handover: Handover, is_empty: bool) -> Iterator[LedgerEntry]:
+def _awaited(rows: Iterator[pa.RecordBatch], heart: Heart) -> Iterator[pa.RecordBatch]:
+    """The same rows; the query may take its time with each batch."""
+    while True:
+        heart.before("waiting for records from the query", USERS_SECONDS)
+        batch = next(rows, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _written(
+    begun: Begun, rows: Iterator[pa.RecordBatch], handover: Handover, is_empty: bool, heart: Heart
+) -> Iterator[LedgerEntry]:
     """Write all rows, and what the reader says at the end; yields the ledger's entry."""
     from heliograph.engine.tables.lane_writer import LaneWriter
     from heliograph.errors import PartitionFailed
@@ -130,7 +152,7 @@ def _written(begun: Begun, rows: Iterator[pa.RecordBatch], handover: Handover, i
     coverage = handover.covered() if is_empty else None
     if coverage is not None and coverage.is_empty:
         return
-    writer = LaneWriter(begun)
+    writer = LaneWriter(begun, heart)
     try:
         writer.start()
         for batch in rows:
@@ -141,7 +163,7 @@ def _written(begun: Begun, rows: Iterator[pa.RecordBatch], handover: Handover, i
         writer.close()
         for _ in rows:
             pass
-        writer = LaneWriter(begun)
+        writer = LaneWriter(begun, heart)
         writer.start()
         is_known = begun.task.plan.set_aside.get(failure.source) == failure.reason
         event = Event(EventKind.SET_ASIDE, failure.source, -1, -1, failure.reason)

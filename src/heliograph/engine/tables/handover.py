@@ -10,8 +10,9 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from heliograph.engine.control import ControlAddress, leave_note, take_note
+from heliograph.engine.control import leave_note, take_note
 from heliograph.engine.task import LaneTask
+from heliograph.engine.wire import ControlAddress
 from heliograph.kafka.records import Record
 from heliograph.model import Event, Position, TopicPartition
 

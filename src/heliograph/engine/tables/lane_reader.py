@@ -18,6 +18,7 @@ from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
 from heliograph.engine.provenance import Provenance
+from heliograph.engine.pulse import Heart, loop_doing
 from heliograph.engine.source_broker import Arrival
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
 from heliograph.engine.tables.columns import Gathered
@@ -40,12 +41,13 @@ _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
 class LaneReader:
     """Reads the partitions of a lane once, from their positions to their ends."""
 
-    def __init__(self, task: LaneTask, handover: Handover) -> None:
+    def __init__(self, task: LaneTask, handover: Handover, heart: Heart | None = None) -> None:
         self._task = task
         self._plan = task.plan
         self._settings = task.settings
         self._handover = handover
-        self._loop = Loop()
+        heart = heart or Heart.silent()
+        self._loop = Loop(lambda: heart.beat(lambda: loop_doing(self._loop, "reading")), heart.before)
         self._source = Network(self._loop, task.source)
         self._incoming = Incoming(self._source, task.settings.limits, task.settings.bytes_per_second)
         self._reads: dict[TopicPartition, PartitionRead] = {}

@@ -12,6 +12,7 @@ from heliograph.engine.closing import Closing
 from heliograph.engine.dead_letters import dead_letter
 from heliograph.engine.fault_points import reached
 from heliograph.engine.lane_books import LaneBooks
+from heliograph.engine.pulse import Heart, loop_doing
 from heliograph.engine.runs import add_run
 from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, record_size
 from heliograph.engine.tables.columns import header_pairs
@@ -87,13 +88,14 @@ class _Source:
 class LaneWriter:
     """Writes what the query made of a lane's records."""
 
-    def __init__(self, begun: Begun) -> None:
+    def __init__(self, begun: Begun, heart: Heart | None = None) -> None:
         task = begun.task
         self._begun = begun
         self._plan = task.plan
         self._settings = task.settings
         self._rules = task.settings.transforms
-        self._loop = Loop()
+        heart = heart or Heart.silent()
+        self._loop = Loop(lambda: heart.beat(lambda: loop_doing(self._loop, "writing")), heart.before)
         self._target = Network(self._loop, task.target)
         self._sources = [_Source(item) for item in task.plan.assignments]
         self._streams: dict[tuple[int, str | None, int | None], Stream] = {}
