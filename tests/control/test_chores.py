@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from heliograph.control.chores import Chore, Chores
-from heliograph.errors import BrokerUnavailable
+from heliograph.control.chores import Chore, Chores, long_run
+from heliograph.errors import BrokerUnavailable, HeldUp
 from tests.waiting import wait_until
 
 
@@ -129,3 +129,39 @@ def test_an_unexpected_failure_shows_too_and_is_retried(monkeypatch: pytest.Monk
         [report] = chores.reports()
         wait_until(lambda: report.last_success_ms > 0, "a success", 5)
         assert report.failures == 1
+
+
+def test_a_run_that_does_not_end_shows_as_a_failure_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.control.chores._LONG_RUN_SECONDS", 1.0)
+    is_over = threading.Event()
+    with running(Chore("groups", 0.01, lambda: str(is_over.wait(20)))) as chores:
+        [report] = chores.reports()
+        wait_until(lambda: report.running_seconds > 0, "a run", 5)
+        assert report.failure == ""
+        wait_until(lambda: report.failure != "", "the failure", 5)
+        assert report.failure == "a run does not end: running for 1 s or more"
+        assert report.state().failure
+        assert report.state().failing_since_ms > 0
+        assert report.runs == 0
+        is_over.set()
+        wait_until(lambda: report.runs > 0, "the end of the run", 5)
+        assert (report.failure, report.failing_since_ms, report.running_seconds) == ("", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "interval", "told"),
+    [(62, 1, 0), (63, 1, 63), (125, 1, 63), (126, 1, 126), (10_000, 1, 8064), (239, 600, 0), (241, 600, 240)],
+)
+def test_the_time_of_a_long_run_is_told_in_steps_that_double(seconds: float, interval: float, told: int) -> None:
+    """It goes to the ledger whenever it changes."""
+    assert long_run(seconds, interval) == told
+
+
+def test_what_is_in_the_log_already_is_not_logged_again(caplog: pytest.LogCaptureFixture) -> None:
+    def held_up() -> str:
+        raise HeldUp("lane 0: backup broker: gone")
+
+    with caplog.at_level(logging.INFO), running(Chore("lanes", 60, held_up, is_quiet=True)) as chores:
+        [report] = chores.reports()
+        wait_until(lambda: report.failure == "lane 0: backup broker: gone", "the failure", 5)
+    assert not caplog.records

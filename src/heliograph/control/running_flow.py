@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -27,6 +27,7 @@ from heliograph.control.standing import Standing
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.rules import SqlRules
+from heliograph.errors import HeldUp
 from heliograph.model import Assignment, Event, EventKind, LedgerEntry, TopicPartition
 from heliograph.sync.group_offsets import GroupOffsets
 
@@ -34,6 +35,7 @@ log = logging.getLogger(__name__)
 
 _KEPT_EVENTS = 1000
 ORDERS_SECONDS = 5.0  # how soon a mirror does what others have written down
+_LANES_SECONDS = 2.0
 _STALLED_SECONDS = 30.0
 _BLIND_SECONDS = 20.0  # without knowing where the source ends
 
@@ -65,6 +67,7 @@ class LaneState:
     number: int
     assignments: Sequence[Assignment]
     failures: Sequence[str]  # why some of its partitions, or all, do not go on
+    doing: str = ""  # what it said last that it does, or waits for
 
 
 class RunningFlow:
@@ -139,7 +142,8 @@ class RunningFlow:
         for chore in (*duties.duties(config, self.config, driver, self.groups, self.meter), *own):
             chores.add(self._gated(chore, driver.in_charge.is_set))
         orders = Chore("orders", ORDERS_SECONDS, lambda: self.follow_orders())
-        for chore in (lag_watch.chore(), self.history.chore(), orders):
+        lanes = Chore("lanes", _LANES_SECONDS, self._look_at_lanes, is_quiet=True)
+        for chore in (lag_watch.chore(), self.history.chore(), orders, lanes):
             chores.add(chore)
         return chores
 
@@ -220,10 +224,19 @@ class RunningFlow:
         if driver is None or self.states[Connector.SOURCE] is RunState.STOPPED:
             return []
         trouble = [driver.trouble.text] if driver.trouble and driver.trouble.is_current else []
-        aside = self.set_aside()
+        aside, doings = self.set_aside(), driver.doings.copy()
         return [
-            LaneState(number, items, [*trouble, *_reasons(items, aside)]) for number, items in enumerate(driver.lanes)
+            LaneState(number, items, [*trouble, *_reasons(items, aside)], doings.get(number, "starting"))
+            for number, items in enumerate(driver.lanes)
         ]
+
+    def _look_at_lanes(self) -> str:
+        """What lanes do. What holds them up is a failure, so that `status` shows it from any machine."""
+        assert self.driver is not None
+        trouble, doings = self.driver.trouble, Counter(self.driver.doings.copy().values())
+        if trouble is not None and trouble.is_current:
+            raise HeldUp(trouble.lasting)
+        return ", ".join(f"{count} {doing}" for doing, count in sorted(doings.items()))
 
     def _measure(self) -> Point:
         now_ms = int(time.time() * 1000)

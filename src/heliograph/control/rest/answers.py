@@ -63,6 +63,7 @@ class ChoreAnswer(BaseModel):
     failures: int
     last_success_ms: int
     last_seconds: float
+    running_seconds: float = Field(description="of the run that is under way; 0 if none is")
     failure: str
     failing_since_ms: int
     summary: str
@@ -81,6 +82,7 @@ class LaneAnswer(BaseModel):
     number: int
     partitions: list[PlaceAnswer]
     failures: Sequence[str]
+    doing: str = Field(description="what the lane said last that it does, or waits for")
 
 
 class FlowDetailAnswer(FlowAnswer):

@@ -80,6 +80,7 @@ def _chore(report: ChoreReport) -> ChoreAnswer:
         failures=report.failures,
         last_success_ms=report.last_success_ms,
         last_seconds=report.last_seconds,
+        running_seconds=report.running_seconds,
         failure=report.failure,
         failing_since_ms=report.failing_since_ms,
         summary=report.summary,
@@ -88,7 +89,7 @@ def _chore(report: ChoreReport) -> ChoreAnswer:
 
 def _lane(lane: LaneState) -> LaneAnswer:
     places = [PlaceAnswer(topic=item.source.topic, partition=item.source.partition) for item in lane.assignments]
-    return LaneAnswer(number=lane.number, partitions=places, failures=lane.failures)
+    return LaneAnswer(number=lane.number, partitions=places, failures=lane.failures, doing=lane.doing)
 
 
 def event_views(events: Iterable[Event]) -> list[EventAnswer]:

@@ -23,6 +23,7 @@ export function laneTable() {
       isNumber: true,
     },
     { label: "Which", text: ({ partitions }) => which(partitions), isWide: true },
+    { label: "Doing", text: ({ doing }) => doing || NOTHING, isWide: true },
     { label: "Failures", text: ({ failures }) => failures.join("; ") || NOTHING, isWide: true },
   ];
   return new DataTable({ label: "lanes", noun: "lane", columns, sortBy: 0, empty: "No lane is at work." });
