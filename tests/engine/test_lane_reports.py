@@ -93,6 +93,20 @@ def test_lanes_that_do_not_begin_and_plans_that_do_not_end_are_told(driver: Flow
     assert driver.waits_long_for() == "the lanes of the next epoch are being planned for 31 s"
 
 
+def test_lanes_that_leave_something_alone_are_dealt_anew_at_once_and_once(driver: FlowDriver) -> None:
+    driver._plan = flow_module._Plan([], {})
+    assert not driver.wants_new_plan()
+    driver.deal_anew("orders-0 lay still")
+    assert driver.wants_new_plan()
+    assert driver.trouble is not None
+    assert driver.trouble.text == "orders-0 lay still"
+    driver.lane_tasks(1)  # not ours, so nothing is dealt
+    driver._active.set()
+    driver._planned = lambda: ()  # type: ignore[method-assign]
+    driver.lane_tasks(2)
+    assert not driver.wants_new_plan()
+
+
 def test_a_pause_between_two_tries_ends_with_the_epoch_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane_module, "_LOOK_INTERVAL", 0.01)
     plan = LanePlan("a->b", 0, "me", 1, ["id"], "offsets", "ledger", [])

@@ -317,6 +317,14 @@ _POSITIONS = (
         ("tests/engine/test_control.py::test_a_lane_is_not_to_blame_for_a_slow_driver",),
     ),
     Defect(
+        "waiting-lanes-are-called-stuck",
+        "Lanes are not ended because they wait for something that they name.",
+        "control/stuck.py",
+        "for number, items in enumerate(lanes) if doings.get(number) == IDLE for item in items]\n",
+        "for number, items in enumerate(lanes) for item in items]\n",
+        ("tests/control/test_stuck.py::test_one_whose_lane_is_at_work_or_waits_for_something_is_not",),
+    ),
+    Defect(
         "a-report-waits-for-ever",
         "A lane whose driver takes no reports ends, and does not wait for ever.",
         "engine/wire.py",

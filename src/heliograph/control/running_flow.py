@@ -24,6 +24,7 @@ from heliograph.control.meter import FlowMeter
 from heliograph.control.owner_watch import OwnerWatch
 from heliograph.control.sight_book import SightBook
 from heliograph.control.standing import Standing
+from heliograph.control.stuck import STUCK_SECONDS, StuckPartitions
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.rules import SqlRules
@@ -85,6 +86,7 @@ class RunningFlow:
         self._started_at = time.monotonic()
         self._events: deque[Event] = deque(maxlen=_KEPT_EVENTS)
         self._lock = threading.Lock()
+        self._stuck = StuckPartitions()
         self.groups = GroupOffsets(flow, config.opposite_of(flow))
         self._is_started = False
         self._chores = self._make_chores(config)
@@ -233,10 +235,24 @@ class RunningFlow:
     def _look_at_lanes(self) -> str:
         """What lanes do. What holds them up is a failure, so that `status` shows it from any machine."""
         assert self.driver is not None
+        self._look_for_stuck_partitions(self.driver)
         trouble, doings = self.driver.trouble, Counter(self.driver.doings.copy().values())
         if trouble is not None and trouble.is_current:
             raise HeldUp(trouble.lasting)
         return ", ".join(f"{count} {doing}" for doing, count in sorted(doings.items()))
+
+    def _look_for_stuck_partitions(self, driver: FlowDriver) -> None:
+        """Whatever the reason is that nobody copies them: new sessions ask the source anew."""
+        assert self.lag_watch is not None
+        if self.lag_watch.seconds_since_look() > _BLIND_SECONDS or not driver.is_active:
+            self._stuck.forget()
+            return
+        now = time.monotonic()
+        stuck = self._stuck.look(now, self.lags(), driver.lanes, driver.doings.copy(), driver.totals.set_aside)
+        if stuck:
+            self._stuck.forget()
+            which = f"{stuck[0]}" if len(stuck) == 1 else f"{len(stuck)} partitions, such as {stuck[0]},"
+            driver.deal_anew(f"{which} lay still for {STUCK_SECONDS:.0f} s while lanes were idle: all lanes begin anew")
 
     def _measure(self) -> Point:
         now_ms = int(time.time() * 1000)

@@ -132,6 +132,7 @@ class FlowDriver:
         self.lost_lane = ""  # what is known of a lane that does not even end; until the flow is taken over anew
         self.doings: dict[int, str] = {}  # what each lane of the newest deal said last that it does
         self._slow_followers: set[str] = set()
+        self._is_stuck = False  # whether lanes leave something alone that they should copy
         self._planning_since = self._planned_at = math.inf
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
@@ -305,6 +306,7 @@ class FlowDriver:
             return ()
         self.deal += 1  # first of all: whoever ends the epoch from now on means this one
         self.doings.clear()
+        self._is_stuck = False
         self._planning_since, self._planned_at = time.monotonic(), math.inf
         try:
             tasks = self._planned()
@@ -351,9 +353,16 @@ class FlowDriver:
             self._lane_limit = limit
             return bool(self._plan.lanes) and len(self._plan.lanes) != self._lane_count()
 
+    def deal_anew(self, why: str) -> None:
+        """Let all lanes commit and begin again, with new connections."""
+        self.lane_troubled(why)
+        self._is_stuck = True
+
     def wants_new_plan(self) -> bool:
         """Whether the epoch should end early: partitions that were set aside may go on, or the load has shifted."""
         with self._lock:
+            if self._is_stuck:
+                return True
             if time.monotonic() - self._plan.made_at < _SHORTEST_EPOCH_SECONDS:
                 return False
             return bool(self.totals.set_aside or self._unswept) or is_worth_a_new_deal(self._plan.lanes, self._loads())

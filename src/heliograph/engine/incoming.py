@@ -63,6 +63,11 @@ class Incoming:
         """The partitions that are read from nowhere, because their brokers cannot be reached."""
         return self._adrift.keys()
 
+    @property
+    def keeps_pace(self) -> bool:
+        """Whether what was read so far is within the bandwidth of the lane."""
+        return self._pace.allows(time.monotonic())
+
     def long_adrift(self) -> Iterator[TopicPartition]:
         """Those among them that have been so for long; each is told once."""
         now = time.monotonic()

@@ -27,7 +27,7 @@ from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, target_loss, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
-from heliograph.engine.pulse import Heart
+from heliograph.engine.pulse import IDLE, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
@@ -296,7 +296,9 @@ class LaneSession:
             return f"waiting for {target} to take what was sent"
         if adrift := len(self._incoming.adrift):
             return f"waiting for brokers of {self._source.access.alias}, which have {adrift} of its partitions"
-        return "idle"
+        if not self._incoming.keeps_pace:
+            return "waiting until the bandwidth that it may use allows more"
+        return IDLE
 
     def _check_answers(self) -> None:
         """Requests have deadlines. Should an answer be forgotten all the same, the wait for it ends nevertheless."""
@@ -356,13 +358,13 @@ class LaneSession:
             self._heart.beat(self._doing)
             if self._incoming.is_elsewhere(broker, fetched):
                 continue
-            self._moves += 1
             where = TopicPartition(fetched.point.topic, fetched.point.partition)
             if fetched.error_code or fetched.diverging:
                 self._incoming.stop(broker, fetched.point)
                 self._troubled(where, fetched)
                 continue
             copy = self._copies[where]
+            self._moves += bool(len(fetched.records))
             buffer.hold(copy.accept(fetched, buffer.release))
             broker.session.moved(fetched.point)
             self._touched[where] = copy

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 SILENCE_SECONDS = 30.0
 USERS_SECONDS = 600.0  # that code of the user's own may take with one batch of records
 TRYING_AGAIN = "; trying again in "  # what follows in a trouble is another number each time
+IDLE = "idle"
 _INTERVAL = 1.0
 
 
