@@ -292,8 +292,8 @@ class LaneSession:
             return "starting"
         if self._closing is not None:
             return f"waiting for {target} to commit a transaction"
-        if self._outgoing.has_in_flight:
-            return f"waiting for {target} to take what was sent"
+        if not self._outgoing.is_idle:
+            return f"waiting for {target} to take what was read"
         if adrift := len(self._incoming.adrift):
             return f"waiting for brokers of {self._source.access.alias}, which have {adrift} of its partitions"
         if not self._incoming.keeps_pace:

@@ -136,6 +136,12 @@ MIRRORED: Final = Group[FlowView](
             _of_driver(lambda driver: driver.lane_retries),
         ),
         _flow(
+            "lanes_ended_total",
+            Kind.COUNTER,
+            "Lanes whose process was ended because they hung. The log says where.",
+            _of_driver(lambda driver: driver.lanes_ended),
+        ),
+        _flow(
             "query_restarts_total",
             Kind.COUNTER,
             "How often the whole flow had to begin again after a failure.",
