@@ -79,21 +79,16 @@ def test_a_lane_that_hangs_is_ended_and_goes_on(scene: Scene) -> None:
     assert "in _begin_commit" in told, "the stack"
 
 
-def test_a_lane_that_is_frozen_is_locked_out_and_its_partitions_go_on(scene: Scene) -> None:
+def test_a_lane_that_is_frozen_is_ended_and_goes_on(scene: Scene) -> None:
     stage = scene.stage
     with stage.load() as load:
         stage.await_progress()
         before = len(scene.mirror.log_text())
         _arm(scene, "committed.freeze")
-        scene.await_recovery(SILENCE_SECONDS + 2 * ANSWER_SECONDS)
-        stage.await_progress()
+        scene.await_recovery(SILENCE_SECONDS + ANSWER_SECONDS)
     stage.expect_equal(load.acknowledged)
-    assert "cannot be ended: it is frozen, or out of reach" in scene.mirror.log_text()[before:]
-    wait_until(lambda: not _frozen(scene.mirror), "Spark to end the frozen process", PATIENCE_SECONDS)
-
-
-def _frozen(mirror: MirrorProcess) -> list[psutil.Process]:
-    return [process for process in mirror.tree() if process.status() == psutil.STATUS_STOPPED]
+    assert "it hangs at an unknown place, as it does not answer" in scene.mirror.log_text()[before:]
+    assert not [process for process in scene.mirror.tree() if process.status() == psutil.STATUS_STOPPED]
 
 
 @pytest.mark.long

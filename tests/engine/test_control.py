@@ -364,3 +364,18 @@ def test_a_frozen_lane_is_given_up_and_ends_when_it_wakes_up(
             assert lane.wait(10) != 0
         finally:
             lane.kill()
+
+
+def test_a_frozen_lane_on_the_drivers_own_machine_is_killed(flow: _Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "ANSWER_SECONDS", 0.3)
+    server = ControlServer(has_lanes_here=True, watch_interval=0.02)
+    server.add_flow("a->b", flow)
+    with closing(server), subprocess.Popen([sys.executable, "-c", _FROZEN, pickle.dumps(server.address).hex()]) as lane:
+        try:
+            wait_until(lambda: bool(flow.pulses), "a pulse")
+            lane.send_signal(signal.SIGSTOP)
+            assert lane.wait(10) == -signal.SIGKILL
+            time.sleep(1)
+            assert flow.lost == []
+        finally:
+            lane.kill()

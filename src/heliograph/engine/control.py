@@ -8,8 +8,10 @@ of those processes start before the first record flows.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import secrets
+import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -74,6 +76,7 @@ class _Lane:
 
     flow: str
     connection: Connection
+    process: int  # its number, on the machine where it runs
     watch: LaneWatch = field(default_factory=LaneWatch)
 
     def tell(self, word: str) -> None:
@@ -85,8 +88,15 @@ class _Lane:
 class ControlServer:
     """The driver's end: answers planners and follows lanes, one thread for each connection; watches over the lanes."""
 
-    def __init__(self, host: str = "127.0.0.1", bound_to: str = "", watch_interval: float = _WATCH_INTERVAL) -> None:
-        """Lanes call `host`; what we bind to may have another name."""
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        bound_to: str = "",
+        has_lanes_here: bool = False,
+        watch_interval: float = _WATCH_INTERVAL,
+    ) -> None:
+        """Lanes call `host`; what we bind to may have another name. `has_lanes_here`: lanes run on this machine."""
+        self._has_lanes_here = has_lanes_here
         key = secrets.token_bytes(32)
         # A short queue would drop calls when many lanes start at once, and a dropped one waits for ever.
         self._listener = Listener((bound_to or host, 0), backlog=_CALLS_AT_ONCE)
@@ -146,7 +156,8 @@ class ControlServer:
                 return
             flow = self._flows[flow_name]
             if question in (LANE, READER):
-                self._follow(_Lane(flow_name, connection), flow, argument, counts=question == LANE)
+                deal, process = argument
+                self._follow(_Lane(flow_name, connection, process), flow, deal, counts=question == LANE)
                 return
             with still_at_it(connection):
                 answer = flow.next_epoch(argument) if question == "epoch" else _answer(flow, argument)
@@ -234,6 +245,9 @@ class ControlServer:
             lane.tell(ASK)
         elif step is Step.END:
             lane.tell(EXIT)
+            if self._has_lanes_here:  # also one that is frozen, and hears nothing
+                with suppress(ProcessLookupError):
+                    os.kill(lane.process, signal.SIGKILL)
             flow.lane_hangs(pulse.lane, f"{silence}; {_where(lane.watch.stack, pulse.doing)}", lane.watch.stack)
         else:
             hang_up(lane.connection)  # should it wake up, it finds that nobody listens

@@ -53,7 +53,7 @@ class LaneLine:
         self._is_gone = threading.Event()
         self._sending = threading.Lock()
         self._connection = call(address)
-        self._send((role, flow, deal))
+        self._send((role, flow, (deal, os.getpid())))
         self._listener = threading.Thread(target=self._listen, name="lane-line", daemon=True)
         self._listener.start()
 

@@ -61,7 +61,8 @@ class Mirror:
         self._spark_settings = {**submitted_settings(), **spark_settings}
         self._formats = {flow.name: f"heliograph_{number}" for number, flow in enumerate(flows)}
         self.slots = sum(flow.settings.max_lanes for flow in flows) + _SPARE_SLOTS
-        self._control = ControlServer(*control_addresses(self._spark_settings))
+        is_here = is_local(self._spark_settings)
+        self._control = ControlServer(*control_addresses(self._spark_settings), has_lanes_here=is_here)
         for flow in flows:
             self._control.add_flow(flow.name, flow)
         # The truth about progress is on the target; Spark only needs a place to count epochs and to write its log.
