@@ -59,3 +59,11 @@ def test_a_lane_with_long_transactions_may_be_silent_for_longer() -> None:
     Heart(0, told.append, 80).beat(lambda: "idle")
     Heart(0, told.append, 1).beat(lambda: "idle")
     assert [item.patience for item in told] == [80, SILENCE_SECONDS]
+
+
+def test_what_follows_a_long_step_has_no_time_to_spare(clock: _Clock) -> None:
+    told: list[Pulse] = []
+    heart = Heart(3, told.append)
+    heart.before("connecting", 52)
+    heart.before("waiting for backup", 0)
+    assert [item.patience for item in told] == [82, 30]

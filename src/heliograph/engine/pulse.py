@@ -55,9 +55,12 @@ class Heart:
             self._pulse(doing(), self._patience)
 
     def before(self, doing: str, seconds: float) -> None:
-        """Tell what the lane does next, which may block it for so many seconds more than usual; at once if need be."""
+        """Tell what the lane does next, which may block it for so many seconds more than usual.
+
+        At once if that is another time than was told last: what hangs after a long step must not profit from it.
+        """
         patience = self._patience + seconds
-        if patience > self._granted or time.monotonic() >= self._next:
+        if patience != self._granted or time.monotonic() >= self._next:
             self._pulse(doing, patience)
 
     def _pulse(self, doing: str, patience: float) -> None:

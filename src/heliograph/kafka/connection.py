@@ -82,12 +82,19 @@ class Connection:
         self._received = 0
         self._loss: ClusterError | None = None
         self.round_trip = math.inf  # seconds that the quickest answer has taken
-        self._socket = self._connect(host, port)
+        try:
+            self._socket = self._connect(host, port)
+        finally:
+            self._over()
         try:
             self._introduce(host)
         except BaseException:
             self.close()
             raise
+
+    def _over(self) -> None:
+        """A step that could have taken long is over: what follows has no time to spare."""
+        self._loop.before(f"waiting for {self.name}", 0.0)
 
     # -- set-up ---------------------------------------------------------------------------------------------------
 
@@ -123,15 +130,23 @@ class Connection:
 
     def _log_in(self, mechanism: SaslMechanism) -> None:
         name = self._access.credentials.mechanism if self._access.credentials else ""
-        self._loop.before(f"logging in at {self.name}", _TOKEN_SECONDS)
         handshake = self.call(SaslHandshakeRequest(mechanism=name), 1, self._introduction_seconds)
         if handshake.error_code:
             raise AuthenticationFailed(
                 f"{self.name}: does not offer SASL {name}, only {', '.join(handshake.mechanisms)}"
             )
         while not mechanism.is_done():
-            request = SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes())
+            request = SaslAuthenticateRequest(auth_bytes=self._proof(mechanism))
             self._hear_login(mechanism, self.call(request, 1, self._introduction_seconds))
+
+    def _proof(self, mechanism: SaslMechanism) -> bytes:
+        """What proves who we are; a token has to be fetched first."""
+        self._loop.before(f"logging in at {self.name}", _TOKEN_SECONDS)
+        try:
+            proof: bytes = mechanism.auth_bytes()
+            return proof
+        finally:
+            self._over()
 
     def _hear_login(self, mechanism: SaslMechanism, reply: SaslAuthenticateResponse) -> None:
         """Raise if we are not let in; note for how long we are."""
@@ -172,7 +187,7 @@ class Connection:
 
     def _go_on_logging_in(self, mechanism: SaslMechanism) -> None:
         try:
-            request = SaslAuthenticateRequest(auth_bytes=mechanism.auth_bytes())
+            request = SaslAuthenticateRequest(auth_bytes=self._proof(mechanism))
         except ClusterError as error:
             self._lose(error)
             return
