@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pyspark
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.embedded.ports import free_ports
+from heliograph.engine.pulse import SILENCE_SECONDS
+from heliograph.engine.watchdog import ANSWER_SECONDS
 from heliograph.java import ensure_java, version_of
-from tests.chaos.stage import PATIENCE_SECONDS, Stage, await_growth, ends
+from tests.chaos.stage import PATIENCE_SECONDS, RECOVERY_SECONDS, Stage, await_growth, ends
 from tests.spark_cluster.guarded import ALIASES, contents, expect_no_secret, guarded_options, pages, process_list
 from tests.spark_cluster.standalone import StandaloneCluster, bare_environment
-from tests.waiting import wait_until
+from tests.waiting import is_gone, wait_until
 from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
@@ -104,3 +109,27 @@ def _expect_back_soon(stage: Stage) -> None:
     deadline, before = time.monotonic() + BACK_SECONDS, ends(stage.target, stage.copy)
     wait_until(lambda: ends(stage.target, stage.copy) != before, "the other lanes", BACK_SECONDS / 2)
     await_growth(stage.target, stage.copy, deadline - time.monotonic())
+
+
+def test_a_frozen_lane_on_another_machine_is_locked_out(
+    clusters: Mapping[str, EmbeddedCluster], tmp_path: Path, spark: StandaloneCluster
+) -> None:
+    """It cannot be ended from here, so the flow is taken over anew; when it wakes up it writes nothing more."""
+    options = {**guarded_options(clusters, tmp_path / "events"), "tasks.max": "2", "spark.master": spark.url}
+    stage = Stage([clusters[alias] for alias in ALIASES], tmp_path, fresh_name("frozen"), ALIASES, options)
+    mirror = stage.start()
+    try:
+        with stage.load() as load:
+            stage.await_progress()
+            frozen = next(lane for worker in spark.living for lane in worker.lanes)
+            frozen.send_signal(signal.SIGSTOP)
+            await_growth(stage.target, stage.copy, SILENCE_SECONDS + 2 * ANSWER_SECONDS + RECOVERY_SECONDS)
+            with suppress(psutil.NoSuchProcess):  # Spark may have ended it
+                frozen.send_signal(signal.SIGCONT)
+            wait_until(lambda: is_gone(frozen.pid), "the end of the lane that woke up", PATIENCE_SECONDS)
+            stage.await_progress()
+        stage.expect_equal(load.acknowledged)
+        assert mirror.stop() == 0, mirror.log_text()
+    finally:
+        mirror.kill()
+    assert "cannot be ended: it is frozen, or out of reach" in mirror.log_text()
