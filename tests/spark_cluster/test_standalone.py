@@ -111,6 +111,8 @@ def _expect_back_soon(stage: Stage) -> None:
     await_growth(stage.target, stage.copy, deadline - time.monotonic())
 
 
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_a_frozen_lane_on_another_machine_is_locked_out(
     clusters: Mapping[str, EmbeddedCluster], tmp_path: Path, spark: StandaloneCluster
 ) -> None:
