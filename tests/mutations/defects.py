@@ -154,6 +154,30 @@ _RECORDS = (
         "                return\n",
         (f"{_COPYING}::test_a_record_larger_than_the_target_takes_is_named_with_what_to_change",),
     ),
+    Defect(
+        "guess-what-is-missing-of-a-micro-batch",
+        "A micro-batch of which a part was written is only completed by tasks with the same rows.",
+        "engine/tables/micro_batch.py",
+        "    return State.COMMITTED if marker.rows in (None, rows) else State.DIFFERENT\n",
+        "    return State.COMMITTED\n",
+        ("tests/engine/tables/test_micro_batch_rules.py::test_as_many_other_rows_are_not_the_same",),
+    ),
+    Defect(
+        "overlook-a-task-that-is-no-more",
+        "What an earlier run has written of a micro-batch counts, also if there are fewer tasks by now.",
+        "engine/tables/micro_batch.py",
+        "    if seen - same or any(",
+        "    if any(",
+        ("tests/engine/tables/test_micro_batch_rules.py::test_with_other_tasks_than_before_nothing_is_committed",),
+    ),
+    Defect(
+        "believe-markers-that-were-aborted",
+        "A marker counts only if its transaction was committed.",
+        "engine/tables/markers.py",
+        "            if header.record_count and batches.control_type(batch.data) == _COMMIT:\n",
+        "            if header.record_count:\n",
+        ("tests/engine/tables/test_markers.py::test_what_is_committed_is_known_and_nothing_else",),
+    ),
 )
 
 # -- transactions, positions, owners -----------------------------------------------------------------------
