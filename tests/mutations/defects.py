@@ -155,6 +155,14 @@ _RECORDS = (
         (f"{_COPYING}::test_a_record_larger_than_the_target_takes_is_named_with_what_to_change",),
     ),
     Defect(
+        "as-much-memory-as-there-are-brokers",
+        "The memory for answers has a total, however many brokers a lane reads from.",
+        "engine/incoming.py",
+        "            line.limit(self._shares.among(buffers))\n",
+        "            line.limit(self._shares.among(1))\n",
+        ("tests/engine/test_fetch_memory.py::test_the_memory_of_answers_has_an_upper_bound",),
+    ),
+    Defect(
         "guess-what-is-missing-of-a-micro-batch",
         "A micro-batch of which a part was written is only completed by tasks with the same rows.",
         "engine/tables/micro_batch.py",

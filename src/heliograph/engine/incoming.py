@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
-from heliograph.engine.source_broker import Arrival, Pace, SourceBroker
+from heliograph.engine.source_broker import FAR_LINES, Arrival, Pace, Shares, SourceBroker
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.connection import Connection
 from heliograph.kafka.fetching import Fetched, FetchLimits, FetchPoint
@@ -30,7 +30,6 @@ _LOOK_AGAIN_SECONDS = 0.25
 _AVOID_SECONDS = 10.0  # a little more than brokers take to notice that one of them is dead
 _ASK_LEADERS_SECONDS = 60.0  # a replica that has fallen behind is not named again
 _LONG_SECONDS = 30.0
-_FAR_LINES = 3  # to one broker
 
 
 @dataclass
@@ -45,10 +44,13 @@ class _Adrift:
 class Incoming:
     """Reads all partitions of a lane; answers wait in `arrivals`."""
 
-    def __init__(self, network: Network, limits: FetchLimits, bytes_per_second: float = 0.0) -> None:
+    def __init__(
+        self, network: Network, limits: FetchLimits, bytes_per_second: float = 0.0, total_bytes: int = 0
+    ) -> None:
+        """`total_bytes`: of memory for answers; as much as is usual by default."""
         self.arrivals: deque[Arrival] = deque()
         self._network = network
-        self._limits = limits
+        self._shares = Shares(limits, total_bytes)
         self._pace = Pace(bytes_per_second)
         self._brokers: dict[int, list[SourceBroker]] = {}  # the lines to each
         self._followed: dict[TopicPartition, SourceBroker] = {}
@@ -153,14 +155,21 @@ class Incoming:
         connection = self._connection(broker_id, connect)
         if connection is None:
             return None
-        line = SourceBroker(broker_id, connection, self._limits, self.arrivals, self._pace)
+        line = SourceBroker(broker_id, connection, self._shares.among(1), self.arrivals, self._pace)
         self._brokers.setdefault(broker_id, []).append(line)
+        self._share_memory()
         return line
+
+    def _share_memory(self) -> None:
+        lines = list(self._lines())
+        buffers = sum(len(line.buffers) for line in lines)
+        for line in lines:
+            line.limit(self._shares.among(buffers))
 
     def _relieve_full_lines(self) -> None:
         """Open another line where one is full, and give it half of the partitions."""
         for full in [line for line in self._lines() if line.is_full]:
-            if len(self._brokers[full.broker_id]) < _FAR_LINES:
+            if len(self._brokers[full.broker_id]) < FAR_LINES:
                 line = self._open_line(full.broker_id, self._network.another_connection)
                 if line is not None:
                     self._share_out(full, line)
@@ -194,12 +203,15 @@ class Incoming:
         self._avoided[broker_id] = time.monotonic() + _AVOID_SECONDS
 
     def _leave_lost_brokers(self) -> None:
-        for broker in [broker for broker in self._lines() if broker.is_lost]:
+        lost = [broker for broker in self._lines() if broker.is_lost]
+        for broker in lost:
             self._brokers[broker.broker_id].remove(broker)
             for point in broker.session.points:
                 if _name(point) in self._followed:
                     self._avoid(broker.broker_id)
                 self._set_adrift(point)
+        if lost:
+            self._share_memory()
 
     def _leave_old_followers(self) -> None:
         if not self._followed or time.monotonic() < self._ask_leaders_at:
