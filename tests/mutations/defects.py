@@ -155,6 +155,14 @@ _RECORDS = (
         (f"{_COPYING}::test_a_record_larger_than_the_target_takes_is_named_with_what_to_change",),
     ),
     Defect(
+        "load-before-the-call",
+        "The process that plans epochs calls the JVM, which waits ten seconds, before it loads anything.",
+        "engine/early_call.py",
+        "    file, connection = _call()\n    module = sys.argv[2]\n",
+        "    module = sys.argv[2]\n    import pyspark\n\n    file, connection = _call()\n",
+        ("tests/engine/test_quick_python.py::test_it_calls_first_and_then_loads",),
+    ),
+    Defect(
         "as-much-memory-as-there-are-brokers",
         "The memory for answers has a total, however many brokers a lane reads from.",
         "engine/incoming.py",
