@@ -47,7 +47,7 @@ class Marker:
     rows: Rows | None = None
 
 
-def task_name(query: str, number: int) -> str:
+def task_name(query: str, number: int | str) -> str:
     """Under which name a task writes its marker."""
     return f"{query}-{number}"
 

@@ -32,10 +32,13 @@ from heliograph.engine.tables.row_writer import RowWriter, SinkPlan, Tally, now_
 from heliograph.errors import BrokerRefused, BrokerUnavailable, ClusterError, DataError, Fenced
 from heliograph.kafka import writing
 from heliograph.kafka.access import Access
+from heliograph.kafka.admin import Admin
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.patience import Patience
-from heliograph.kafka.transaction import TransactionalProducer, end_prepared
+from heliograph.kafka.transaction import TransactionalProducer, end_prepared, take_all
+
+_FENCE_TIMEOUT_MS = 15_000
 
 
 class State(Enum):
@@ -57,6 +60,10 @@ class Written(WriterCommitMessage):
     state: State
     committed: frozenset[int] = frozenset()  # the tasks of this micro-batch whose markers it has seen
     stamp: ProducerStamp | None = None  # of the open transaction
+    is_first: bool = False  # of this query in its process: an earlier run may have been killed
+
+
+_begun: set[str] = set()  # queries that this process has worked for
 
 
 def transactional_id(name: str) -> str:
@@ -66,6 +73,8 @@ def transactional_id(name: str) -> str:
 
 def prepare(plan: SinkPlan, query: str, number: int, batch: int, rows: Iterator[pa.RecordBatch]) -> Written:
     """Write the rows of a task, unless they are there; the driver commits them."""
+    is_first = query not in _begun
+    _begun.add(query)
     with opened(plan.access, [markers.TOPIC]) as (_, network):
         name = markers.task_name(query, number)
         producer = TransactionalProducer(network, transactional_id(name), plan.timeout_ms)
@@ -81,7 +90,7 @@ def prepare(plan: SinkPlan, query: str, number: int, batch: int, rows: Iterator[
             return Written(query, number, batch, state, committed)
         _write(plan, network, producer, name, batch, rows)
         reached("bookkeeping-written")
-        return Written(query, number, batch, State.PREPARED, committed, producer.stamp)
+        return Written(query, number, batch, State.PREPARED, committed, producer.stamp, is_first)
 
 
 def compared(marker: Marker, rows: Rows) -> State:
@@ -115,7 +124,21 @@ def commit(access: Access, written: Sequence[Written]) -> None:
     if not chosen:
         abort(access, written)
     if written:
+        _end_leftovers(access, written)
         _commit(access, deque(chosen), written[0])
+
+
+def _end_leftovers(access: Access, written: Sequence[Written]) -> None:
+    """End what an earlier run with more tasks has left open, by taking the ids that nobody else would take."""
+    if not any(item.is_first for item in written):
+        return
+    prefix = transactional_id(markers.task_name(written[0].query, ""))
+    used = {transactional_id(_name(item)) for item in written}
+    with Admin(access) as admin:
+        found = admin.transactional_ids(prefix) - used
+    left = sorted(name for name in found if name.removeprefix(prefix).isdecimal())
+    with opened(access) as (_, network):
+        take_all(network, left, _FENCE_TIMEOUT_MS)
 
 
 def abort(access: Access, written: Sequence[Written]) -> None:
