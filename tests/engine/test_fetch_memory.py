@@ -62,7 +62,7 @@ class Cluster:
     def leader(self, topic: str, partition: int) -> Leader:
         return Leader(partition, 1)
 
-    def connection(self, broker_id: int) -> Broker:
+    def connection_soon(self, broker_id: int, another: bool) -> Broker:
         return self.brokers[broker_id]
 
 

@@ -163,6 +163,14 @@ _RECORDS = (
         ("tests/engine/test_quick_python.py::test_it_calls_first_and_then_loads",),
     ),
     Defect(
+        "let-all-wait-for-one-connection",
+        "A broker that does not answer while a lane connects to it holds up none of the others.",
+        "kafka/network.py",
+        "        if not connecting.is_done():\n            return None\n",
+        "        if not connecting.is_done(60):\n            return None\n",
+        ("tests/engine/test_slow_connect.py::test_others_are_read_while_a_broker_does_not_answer",),
+    ),
+    Defect(
         "as-much-memory-as-there-are-brokers",
         "The memory for answers has a total, however many brokers a lane reads from.",
         "engine/incoming.py",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from heliograph.engine.source_broker import FAR_LINES, Arrival, Pace, Shares, SourceBroker
@@ -149,10 +149,10 @@ class Incoming:
         lines = self._brokers.get(broker_id)
         if lines:
             return min(lines, key=lambda line: len(line.session))
-        return self._open_line(broker_id, self._network.connection)
+        return self._open_line(broker_id)
 
-    def _open_line(self, broker_id: int, connect: Callable[[int], Connection]) -> SourceBroker | None:
-        connection = self._connection(broker_id, connect)
+    def _open_line(self, broker_id: int, another: bool = False) -> SourceBroker | None:
+        connection = self._connection(broker_id, another)
         if connection is None:
             return None
         line = SourceBroker(broker_id, connection, self._shares.among(1), self.arrivals, self._pace)
@@ -170,7 +170,7 @@ class Incoming:
         """Open another line where one is full, and give it half of the partitions."""
         for full in [line for line in self._lines() if line.is_full]:
             if len(self._brokers[full.broker_id]) < FAR_LINES:
-                line = self._open_line(full.broker_id, self._network.another_connection)
+                line = self._open_line(full.broker_id, another=True)
                 if line is not None:
                     self._share_out(full, line)
 
@@ -181,15 +181,20 @@ class Incoming:
             if _name(point) in self._followed:
                 self._followed[_name(point)] = line
 
-    def _connection(self, broker_id: int, connect: Callable[[int], Connection]) -> Connection | None:
+    def close(self) -> None:
+        """Want no more lines."""
+        self._network.give_up_connecting()
+
+    def _connection(self, broker_id: int, another: bool) -> Connection | None:
+        """None if there is none yet, or cannot be: the partitions are adrift until there is."""
         began = time.monotonic()
         if began < self._unreachable.get(broker_id, 0.0):
             return None
         try:
-            return connect(broker_id)
+            return self._network.connection_soon(broker_id, another)
         except BrokerUnavailable:
             now = time.monotonic()
-            # Nothing is read while we try, so the longer it takes, the rarer it is done.
+            # Little is read while we try, so the longer it takes, the rarer it is done.
             self._unreachable[broker_id] = now + max(_LOOK_AGAIN_SECONDS, 3 * (now - began))
             return None
 
