@@ -9,6 +9,7 @@ _TRANSFORMED = "tests/engine/test_transformed_copy.py"
 _SHARED_LOOP = "tests/engine/test_shared_loop.py"
 _OFFSET_MAP = "tests/ledger/test_offset_map.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
+_WAITING = "tests/engine/test_partitions_wait.py"
 _PAIRING = "tests/recovery/test_pairing.py"
 _LOSS = "tests/engine/test_loss.py::test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows"
 
@@ -169,6 +170,14 @@ _RECORDS = (
         "        if not connecting.is_done():\n            return None\n",
         "        if not connecting.is_done(60):\n            return None\n",
         ("tests/engine/test_slow_connect.py::test_others_are_read_while_a_broker_does_not_answer",),
+    ),
+    Defect(
+        "wait-for-all-that-take-nothing",
+        "A partition of the target that takes nothing for seconds is set aside, and the others go on.",
+        "engine/lane.py",
+        "            if now - first >= _LONGEST_REFUSAL:\n",
+        "            if now - first >= 1000 * _LONGEST_REFUSAL:\n",
+        (f"{_WAITING}::test_partitions_that_take_nothing_for_long_are_set_aside_all_at_once",),
     ),
     Defect(
         "as-much-memory-as-there-are-brokers",

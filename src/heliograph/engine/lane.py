@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from heliograph.engine.lane_session import LaneSession
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
-from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, TransformWaits
+from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, PartitionsWait, TransformWaits
 from heliograph.kafka.access import Access
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 1.0
+_LONGEST_REFUSAL = 5.0  # seconds; usually longer than it takes until another leader has followed one
+_FORGET_SECONDS = 5.0
 _LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
 
 
@@ -40,6 +42,7 @@ class Lane:
         self._on_trouble = on_trouble
         self._set_aside: dict[TopicPartition, str] = {}
         self._told = dict(plan.set_aside)
+        self._refused: dict[TopicPartition, tuple[float, float]] = {}  # by the target, first and last, for now
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
 
     def run(self) -> Iterator[LedgerEntry]:
@@ -67,12 +70,30 @@ class Lane:
             except ClusterError as error:
                 if not error.retriable:
                     raise
+                if isinstance(error, PartitionsWait) and self._lasts(error):
+                    continue
                 longest = self._longest_backoff(error)
                 self._on_trouble(f"lane {self._plan.lane}: {error}; trying again in {backoff:.1f} s")
             finally:
                 session.close()
             time.sleep(backoff)
             backoff = min(backoff * 2, longest)
+
+    def _lasts(self, error: PartitionsWait) -> bool:
+        """Whether partitions of the target have taken nothing for so long that the others go on without them.
+
+        Every attempt ends with what a partition refuses, and so does the transaction of all: nothing is sent again.
+        So those that are well cannot wait for long.
+        """
+        now, lasting = time.monotonic(), False
+        for source in error.sources:
+            first, last = self._refused.get(source, (now, now))
+            first = first if now - last < _FORGET_SECONDS else now
+            self._refused[source] = (first, now)
+            if now - first >= _LONGEST_REFUSAL:
+                self._set_aside[source] = f"the target takes nothing for now: {error.name}"
+                lasting = True
+        return lasting
 
     def _longest_backoff(self, error: ClusterError) -> float:
         if isinstance(error, AuthenticationFailed):
