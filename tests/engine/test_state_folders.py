@@ -9,6 +9,8 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from heliograph.engine.conflicts.driver import DetectionDriver
+from heliograph.engine.mirror import Mirror
 from heliograph.engine.session import start_session
 from heliograph.engine.state_folders import StateFolders, remove
 
@@ -20,6 +22,7 @@ class Settings:
         self.progress_topic = topic
         self.access = self
         self.bootstrap_servers = servers
+        self.name = "conflicts on a"
 
 
 def folders(storage: object, *given: Any) -> StateFolders:
@@ -64,3 +67,32 @@ def test_what_is_left_is_deleted_and_nothing_else(spark: SparkSession, tmp_path:
 @pytest.mark.spark
 def test_where_nothing_was_ever_stored_there_is_nothing_to_delete(spark: SparkSession, tmp_path: Path) -> None:
     folders(tmp_path / "none").remove_all(spark)
+
+
+@pytest.mark.spark
+def test_a_query_of_detection_has_a_folder_as_long_as_it_runs(spark: SparkSession, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    left = Path(folders(shared).new())
+    left.mkdir(parents=True)
+    mirror = Mirror([], {"spark.sql.streaming.checkpointLocation": str(shared)})
+    detection = object.__new__(DetectionDriver)
+    detection.settings = cast(Any, Settings())
+    with mirror._checkpoint_of(detection, spark) as folder:
+        assert not left.exists()
+        assert Path(folder).parent == shared
+        (Path(folder) / "state").mkdir(parents=True)
+    assert not [*shared.iterdir()]
+    mirror.stop()
+
+
+@pytest.mark.spark
+def test_a_storage_that_refuses_to_delete_is_told(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mirror = Mirror([], {"spark.sql.streaming.checkpointLocation": "nowhere://x"})
+    detection = object.__new__(DetectionDriver)
+    detection.settings = cast(Any, Settings())
+    with mirror._checkpoint_of(detection, spark) as folder:
+        assert folder.startswith("nowhere://x/heliograph-")
+    assert "the state of former queries cannot be deleted" in caplog.text
+    mirror.stop()

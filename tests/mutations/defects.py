@@ -180,6 +180,14 @@ _RECORDS = (
         (f"{_WAITING}::test_partitions_that_take_nothing_for_long_are_set_aside_all_at_once",),
     ),
     Defect(
+        "delete-the-state-of-others",
+        "A mirror deletes the state of its own cluster's detection only.",
+        "engine/state_folders.py",
+        '        pattern = _path(spark, f"{self._prefix}*")\n',
+        "        pattern = _path(spark, f\"{self._prefix.rpartition('heliograph-')[0]}heliograph-*\")\n",
+        ("tests/engine/test_state_folders.py::test_what_is_left_is_deleted_and_nothing_else",),
+    ),
+    Defect(
         "as-much-memory-as-there-are-brokers",
         "The memory for answers has a total, however many brokers a lane reads from.",
         "engine/incoming.py",
