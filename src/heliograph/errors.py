@@ -12,6 +12,7 @@ HeliographError           1  something failed while running
 │   ├── BrokerUnavailable    no connection, or no answer in time: tried again
 │   ├── TransformWaits       a transform lacks something that may be there in a moment: tried again
 │   ├── BrokerRefused        the broker answered with an error code
+│   │   └── PartitionsWait   partitions of the target take nothing for now: set aside if that lasts
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
 │   ├── FenceFailed          topics cannot be closed to producers, or not be opened again
 │   ├── MalformedRecord      a batch, or a record of MirrorMaker 2's topics, is not what it should be
@@ -122,6 +123,15 @@ class BrokerRefused(ClusterError):
         super().__init__(f"{where}: {name}")
         self.code = code
         self.name = name
+
+
+class PartitionsWait(BrokerRefused):
+    """Partitions of the target take nothing for now: they lack replicas, or are being moved to another leader."""
+
+    def __init__(self, where: str, code: int, name: str, sources: frozenset[TopicPartition]) -> None:
+        """`sources`: the partitions of the source that wait for them."""
+        super().__init__(where, code, name)
+        self.sources = sources
 
 
 class AuthenticationFailed(ClusterError):

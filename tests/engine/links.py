@@ -9,6 +9,8 @@ import pytest
 
 from bench.wan_relay import Link, relayed
 from heliograph.embedded.ports import free_ports
+from heliograph.kafka import network
+from heliograph.kafka.connecting import Connecting
 from heliograph.kafka.connection import Connection
 from heliograph.kafka.network import Address, Network
 
@@ -20,9 +22,13 @@ def behind(link: Link, address: str, monkeypatch: pytest.MonkeyPatch) -> Iterato
     [port] = free_ports(1)
     connect = Network._connect
 
-    def divert(network: Network, where: Address) -> Connection:
-        return connect(network, (where[0], port) if where[1] == broker else where)
+    def diverted(where: Address) -> Address:
+        return (where[0], port) if where[1] == broker else where
+
+    def divert(asked: Network, where: Address) -> Connection:
+        return connect(asked, diverted(where))
 
     with relayed(link, {port: broker}), monkeypatch.context() as patch:
         patch.setattr(Network, "_connect", divert)
+        patch.setattr(network, "Connecting", lambda where, access: Connecting(diverted(where), access))
         yield

@@ -19,6 +19,7 @@ from heliograph.embedded.ports import free_ports
 from heliograph.errors import BrokerUnavailable, ClusterError
 from heliograph.kafka import connection, fetching
 from heliograph.kafka.access import Access
+from heliograph.kafka.connecting import Connecting
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchSession
 from heliograph.kafka.network import Network
@@ -100,6 +101,47 @@ def _is_lost_after_a_turn(loop: Loop, servers: Network) -> bool:
     loop.run_once(0.01)
     assert servers._bootstrap is not None
     return not servers._bootstrap.is_open
+
+
+def known_at(loop: Loop, alive: int, **brokers: int) -> Network:
+    """A network that knows brokers at these ports, by numbers like `n1`."""
+    servers = network(loop, alive)
+    servers.anyone()
+    servers._addresses |= {int(number[1:]): (HOST, port) for number, port in brokers.items()}
+    return servers
+
+
+def test_a_connection_that_takes_its_time_is_made_meanwhile(loop: Loop, alive: int, mute: int) -> None:
+    servers = known_at(loop, alive, n8=mute, n9=alive)
+    began = time.monotonic()
+    assert servers.connection_soon(8) is None
+    assert servers.connection_soon(8) is None
+    found = servers.connection_soon(9)
+    assert time.monotonic() - began < 1.0
+    assert found is not None
+    assert servers.connection(9) is servers.connection_soon(9) is found
+    found.call(MetadataRequest(topics=[]), 8)
+    another = servers.connection_soon(9, another=True)
+    assert another is not None
+    assert another is not found
+
+
+def test_a_failure_to_connect_meanwhile_is_told_to_who_asks_again(loop: Loop, alive: int, deaf: int) -> None:
+    servers = Network(loop, Access("c", [f"{HOST}:{alive}"], connect_timeout_ms=600))
+    servers.anyone()
+    servers._addresses[8] = (HOST, deaf)
+    assert servers.connection_soon(8) is None
+    with pytest.raises(BrokerUnavailable, match="timed out"):
+        wait_until(lambda: servers.connection_soon(8), "the failure")
+    assert servers.connection_soon(8) is None, "tried again"
+
+
+def test_a_connection_that_nobody_wants_any_more_is_closed(loop: Loop, alive: int) -> None:
+    made = Connecting((HOST, alive), Access("c", [f"{HOST}:{alive}"]))
+    assert made.is_done(30)
+    made.give_up()
+    assert made._made is not None
+    assert not made._made.is_open
 
 
 def test_a_machine_that_is_gone_does_not_hold_us_up_for_long(loop: Loop, deaf: int) -> None:

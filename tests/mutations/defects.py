@@ -9,6 +9,7 @@ _TRANSFORMED = "tests/engine/test_transformed_copy.py"
 _SHARED_LOOP = "tests/engine/test_shared_loop.py"
 _OFFSET_MAP = "tests/ledger/test_offset_map.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
+_WAITING = "tests/engine/test_partitions_wait.py"
 _PAIRING = "tests/recovery/test_pairing.py"
 _LOSS = "tests/engine/test_loss.py::test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows"
 
@@ -153,6 +154,70 @@ _RECORDS = (
         "                raise self._oversized(wanted[0].offset, len(data))\n",
         "                return\n",
         (f"{_COPYING}::test_a_record_larger_than_the_target_takes_is_named_with_what_to_change",),
+    ),
+    Defect(
+        "load-before-the-call",
+        "The process that plans epochs calls the JVM, which waits ten seconds, before it loads anything.",
+        "engine/early_call.py",
+        "    file, connection = _call()\n    module = sys.argv[2]\n",
+        "    module = sys.argv[2]\n    import pyspark\n\n    file, connection = _call()\n",
+        ("tests/engine/test_quick_python.py::test_it_calls_first_and_then_loads",),
+    ),
+    Defect(
+        "let-all-wait-for-one-connection",
+        "A broker that does not answer while a lane connects to it holds up none of the others.",
+        "kafka/network.py",
+        "        if not connecting.is_done():\n            return None\n",
+        "        if not connecting.is_done(60):\n            return None\n",
+        ("tests/engine/test_slow_connect.py::test_others_are_read_while_a_broker_does_not_answer",),
+    ),
+    Defect(
+        "wait-for-all-that-take-nothing",
+        "A partition of the target that takes nothing for seconds is set aside, and the others go on.",
+        "engine/lane.py",
+        "            if now - first >= _LONGEST_REFUSAL:\n",
+        "            if now - first >= 1000 * _LONGEST_REFUSAL:\n",
+        (f"{_WAITING}::test_partitions_that_take_nothing_for_long_are_set_aside_all_at_once",),
+    ),
+    Defect(
+        "delete-the-state-of-others",
+        "A mirror deletes the state of its own cluster's detection only.",
+        "engine/state_folders.py",
+        '        pattern = _path(spark, f"{self._prefix}*")\n',
+        "        pattern = _path(spark, f\"{self._prefix.rpartition('heliograph-')[0]}heliograph-*\")\n",
+        ("tests/engine/test_state_folders.py::test_what_is_left_is_deleted_and_nothing_else",),
+    ),
+    Defect(
+        "as-much-memory-as-there-are-brokers",
+        "The memory for answers has a total, however many brokers a lane reads from.",
+        "engine/incoming.py",
+        "            line.limit(self._shares.among(buffers))\n",
+        "            line.limit(self._shares.among(1))\n",
+        ("tests/engine/test_fetch_memory.py::test_the_memory_of_answers_has_an_upper_bound",),
+    ),
+    Defect(
+        "guess-what-is-missing-of-a-micro-batch",
+        "A micro-batch of which a part was written is only completed by tasks with the same rows.",
+        "engine/tables/micro_batch.py",
+        "    return State.COMMITTED if marker.rows in (None, rows) else State.DIFFERENT\n",
+        "    return State.COMMITTED\n",
+        ("tests/engine/tables/test_micro_batch_rules.py::test_as_many_other_rows_are_not_the_same",),
+    ),
+    Defect(
+        "overlook-a-task-that-is-no-more",
+        "What an earlier run has written of a micro-batch counts, also if there are fewer tasks by now.",
+        "engine/tables/micro_batch.py",
+        "    if seen - same or any(",
+        "    if any(",
+        ("tests/engine/tables/test_micro_batch_rules.py::test_with_other_tasks_than_before_nothing_is_committed",),
+    ),
+    Defect(
+        "believe-markers-that-were-aborted",
+        "A marker counts only if its transaction was committed.",
+        "engine/tables/markers.py",
+        "            if header.record_count and batches.control_type(batch.data) == _COMMIT:\n",
+        "            if header.record_count:\n",
+        ("tests/engine/tables/test_markers.py::test_what_is_committed_is_known_and_nothing_else",),
     ),
 )
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from heliograph.engine.source_broker import Arrival, Pace, SourceBroker
+from heliograph.engine.source_broker import FAR_LINES, Arrival, Pace, Shares, SourceBroker
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.connection import Connection
 from heliograph.kafka.fetching import Fetched, FetchLimits, FetchPoint
@@ -30,7 +30,6 @@ _LOOK_AGAIN_SECONDS = 0.25
 _AVOID_SECONDS = 10.0  # a little more than brokers take to notice that one of them is dead
 _ASK_LEADERS_SECONDS = 60.0  # a replica that has fallen behind is not named again
 _LONG_SECONDS = 30.0
-_FAR_LINES = 3  # to one broker
 
 
 @dataclass
@@ -45,10 +44,13 @@ class _Adrift:
 class Incoming:
     """Reads all partitions of a lane; answers wait in `arrivals`."""
 
-    def __init__(self, network: Network, limits: FetchLimits, bytes_per_second: float = 0.0) -> None:
+    def __init__(
+        self, network: Network, limits: FetchLimits, bytes_per_second: float = 0.0, total_bytes: int = 0
+    ) -> None:
+        """`total_bytes`: of memory for answers; as much as is usual by default."""
         self.arrivals: deque[Arrival] = deque()
         self._network = network
-        self._limits = limits
+        self._shares = Shares(limits, total_bytes)
         self._pace = Pace(bytes_per_second)
         self._brokers: dict[int, list[SourceBroker]] = {}  # the lines to each
         self._followed: dict[TopicPartition, SourceBroker] = {}
@@ -152,21 +154,28 @@ class Incoming:
         lines = self._brokers.get(broker_id)
         if lines:
             return min(lines, key=lambda line: len(line.session))
-        return self._open_line(broker_id, self._network.connection)
+        return self._open_line(broker_id)
 
-    def _open_line(self, broker_id: int, connect: Callable[[int], Connection]) -> SourceBroker | None:
-        connection = self._connection(broker_id, connect)
+    def _open_line(self, broker_id: int, another: bool = False) -> SourceBroker | None:
+        connection = self._connection(broker_id, another)
         if connection is None:
             return None
-        line = SourceBroker(broker_id, connection, self._limits, self.arrivals, self._pace)
+        line = SourceBroker(broker_id, connection, self._shares.among(1), self.arrivals, self._pace)
         self._brokers.setdefault(broker_id, []).append(line)
+        self._share_memory()
         return line
+
+    def _share_memory(self) -> None:
+        lines = list(self._lines())
+        buffers = sum(len(line.buffers) for line in lines)
+        for line in lines:
+            line.limit(self._shares.among(buffers))
 
     def _relieve_full_lines(self) -> None:
         """Open another line where one is full, and give it half of the partitions."""
         for full in [line for line in self._lines() if line.is_full]:
-            if len(self._brokers[full.broker_id]) < _FAR_LINES:
-                line = self._open_line(full.broker_id, self._network.another_connection)
+            if len(self._brokers[full.broker_id]) < FAR_LINES:
+                line = self._open_line(full.broker_id, another=True)
                 if line is not None:
                     self._share_out(full, line)
 
@@ -177,15 +186,20 @@ class Incoming:
             if _name(point) in self._followed:
                 self._followed[_name(point)] = line
 
-    def _connection(self, broker_id: int, connect: Callable[[int], Connection]) -> Connection | None:
+    def close(self) -> None:
+        """Want no more lines."""
+        self._network.give_up_connecting()
+
+    def _connection(self, broker_id: int, another: bool) -> Connection | None:
+        """None if there is none yet, or cannot be: the partitions are adrift until there is."""
         began = time.monotonic()
         if began < self._unreachable.get(broker_id, 0.0):
             return None
         try:
-            return connect(broker_id)
+            return self._network.connection_soon(broker_id, another)
         except BrokerUnavailable:
             now = time.monotonic()
-            # Nothing is read while we try, so the longer it takes, the rarer it is done.
+            # Little is read while we try, so the longer it takes, the rarer it is done.
             self._unreachable[broker_id] = now + max(_LOOK_AGAIN_SECONDS, 3 * (now - began))
             return None
 
@@ -199,12 +213,15 @@ class Incoming:
         self._avoided[broker_id] = time.monotonic() + _AVOID_SECONDS
 
     def _leave_lost_brokers(self) -> None:
-        for broker in [broker for broker in self._lines() if broker.is_lost]:
+        lost = [broker for broker in self._lines() if broker.is_lost]
+        for broker in lost:
             self._brokers[broker.broker_id].remove(broker)
             for point in broker.session.points:
                 if _name(point) in self._followed:
                     self._avoid(broker.broker_id)
                 self._set_adrift(point)
+        if lost:
+            self._share_memory()
 
     def _leave_old_followers(self) -> None:
         if not self._followed or time.monotonic() < self._ask_leaders_at:

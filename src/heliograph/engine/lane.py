@@ -10,7 +10,7 @@ from heliograph.engine.lane_session import LaneSession
 from heliograph.engine.pulse import TRYING_AGAIN, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
-from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, TransformWaits
+from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, PartitionsWait, TransformWaits
 from heliograph.kafka.access import Access
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 1.0
 _LOOK_INTERVAL = 0.2
+_LONGEST_REFUSAL = 5.0  # seconds; usually longer than it takes until another leader has followed one
+_FORGET_SECONDS = 5.0
 _LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
 
 
@@ -44,6 +46,7 @@ class Lane:
         self._heart = heart or Heart.silent()
         self._set_aside: dict[TopicPartition, str] = {}
         self._told = dict(plan.set_aside)
+        self._refused: dict[TopicPartition, tuple[float, float]] = {}  # by the target, first and last, for now
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
 
     def run(self) -> Iterator[LedgerEntry]:
@@ -72,6 +75,8 @@ class Lane:
             except ClusterError as error:
                 if not error.retriable:
                     raise
+                if isinstance(error, PartitionsWait) and self._lasts(error):
+                    continue
                 longest = self._longest_backoff(error)
                 why = str(error)
                 self._on_trouble(f"lane {self._plan.lane}: {why}{TRYING_AGAIN}{backoff:.1f} s")
@@ -86,6 +91,22 @@ class Lane:
         while (left := until - time.monotonic()) > 0 and not self._should_end():
             self._heart.beat(lambda: f"resting before it tries again: {why}")
             time.sleep(min(left, _LOOK_INTERVAL))
+
+    def _lasts(self, error: PartitionsWait) -> bool:
+        """Whether partitions of the target have taken nothing for so long that the others go on without them.
+
+        Every attempt ends with what a partition refuses, and so does the transaction of all: nothing is sent again.
+        So those that are well cannot wait for long.
+        """
+        now, lasting = time.monotonic(), False
+        for source in error.sources:
+            first, last = self._refused.get(source, (now, now))
+            first = first if now - last < _FORGET_SECONDS else now
+            self._refused[source] = (first, now)
+            if now - first >= _LONGEST_REFUSAL:
+                self._set_aside[source] = f"the target takes nothing for now: {error.name}"
+                lasting = True
+        return lasting
 
     def _longest_backoff(self, error: ClusterError) -> float:
         if isinstance(error, AuthenticationFailed):

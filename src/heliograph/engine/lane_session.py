@@ -111,6 +111,7 @@ class LaneSession:
 
     def close(self) -> None:
         """Drop all connections."""
+        self._incoming.close()
         self._loop.close()
 
     # -- steps 1 to 3 --------------------------------------------------------------------------------------------

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-import secrets
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -29,6 +28,7 @@ from heliograph.engine.session import start_session
 from heliograph.engine.slots import SteadySlots
 from heliograph.engine.source import MirrorSource
 from heliograph.engine.spark_cluster import cluster_slots, control_addresses, is_local
+from heliograph.engine.state_folders import StateFolders, remove
 from heliograph.engine.submission import submitted_settings
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.flow_query import computing_settings, flow_rows
@@ -196,7 +196,8 @@ class Mirror:
                     flow.take_over()
                     self._await(flow, lambda: self._spark_is_up.wait(_LOOK_INTERVAL), "Spark to start")
                     if self._spark is not None and not self._stopping.is_set():
-                        self._follow(flow, self._start_query(flow, self._spark))
+                        with self._checkpoint_of(flow, self._spark) as folder:
+                            self._follow(flow, self._start_query(flow, self._spark, folder))
                 except (ClusterError, LaneLost, PySparkException, Py4JError, OSError) as error:
                     self._give_up_if_hopeless(flow, error)
                     pause = _FIRST_PAUSE if time.monotonic() - began > _LONG_ENOUGH else min(pause * 2, _LONGEST_PAUSE)
@@ -235,9 +236,8 @@ class Mirror:
         if flow.was_taken_over:
             raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
 
-    def _start_query(self, flow: Driver, spark: SparkSession) -> StreamingQuery:
+    def _start_query(self, flow: Driver, spark: SparkSession, folder: str) -> StreamingQuery:
         rows = self._rows(flow, spark)
-        folder = self._checkpoint_of(flow)
         # Reading the rows is what runs the lanes. What they say has reached the driver by then, over the control line.
         query = rows.writeStream.queryName(flow.name).option("checkpointLocation", folder).format("noop")
         # Each start brings up Python processes, which must call back within seconds: not all flows at the same time.
@@ -250,12 +250,22 @@ class Mirror:
                 self._starting.release()
         return started
 
-    def _checkpoint_of(self, flow: Driver) -> str:
-        """A new folder; where tasks have state, one that all machines of a cluster share."""
+    @contextmanager
+    def _checkpoint_of(self, flow: Driver, spark: SparkSession) -> Iterator[str]:
+        """A new folder as long as a query runs; where tasks have state, one that all machines of a cluster share."""
         shared = self._spark_settings.get("spark.sql.streaming.checkpointLocation")
         if shared and isinstance(flow, DetectionDriver):
-            return f"{shared.rstrip('/')}/heliograph-{secrets.token_hex(8)}"
-        return Path(tempfile.mkdtemp(prefix="epochs-", dir=self._folder)).as_uri()
+            folders = StateFolders(shared, flow.settings)
+            with _told(f"{flow.name}: the state of former queries cannot be deleted"):
+                folders.remove_all(spark)
+            folder = folders.new()
+        else:
+            folder = Path(tempfile.mkdtemp(prefix="epochs-", dir=self._folder)).as_uri()
+        try:
+            yield folder
+        finally:
+            with _told(f"{flow.name}: its state cannot be deleted"):
+                remove(spark, folder)
 
     def _rows(self, flow: Driver, spark: SparkSession) -> DataFrame:
         format_name = self._formats[flow.name]
@@ -296,6 +306,17 @@ class Mirror:
         finally:
             with suppress(Py4JError, OSError):
                 query.stop()
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Go on if the storage refuses to delete something; without its JVM a mirror ends, and the next one deletes."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        log.warning("%s: %s", what, error.java_exception)
+    except (Py4JError, OSError):
+        pass
 
 
 def _first_line(error: Exception) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from heliograph.engine.window import Window
-from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed
+from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed, PartitionsWait
 from heliograph.kafka import batches, producing, records
 from heliograph.kafka.connection import Buffer, LossHandler
 from heliograph.kafka.network import Network, error_name
@@ -29,6 +29,9 @@ _ALL_REPLICAS = -1
 # the topic, timestamp out of range, invalid record.
 _INVALID_TIMESTAMP = 32
 _CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
+# Answers that may be others in a moment: leader not available, not leader, timed out while replicas were waited for,
+# not enough replicas, too few of them after the leader had appended, storage error.
+_MAY_PASS = {5, 6, 7, 19, 20, 56}
 _MAY_BE_UNREADABLE = {-1, 2}  # an error of the broker's own, a corrupt message
 
 OnAppended = Callable[[int], None]
@@ -236,13 +239,23 @@ class Outgoing:
         appended, throttle_ms = producing.decode(answer)
         if throttle_ms:
             self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
+        self._check_waiting(appended, taken)
         for item in appended:
-            where = TopicPartition(item.topic, item.partition)
+            where = _place(item)
             batch = taken.get(where)
             self._check(item, where, batch)
             if batch is not None:
                 self._rebuilt_bytes -= _rebuilt_size(batch)
                 batch.on_appended(item.base_offset)
+
+    def _check_waiting(self, appended: Sequence[Appended], taken: Mapping[TopicPartition, Queued]) -> None:
+        """Tell of all partitions at once that take nothing for now; what ends a transaction is no matter of them."""
+        waiting = [item for item in appended if item.error_code in _MAY_PASS]
+        sources = {taken[where].source for item in waiting if (where := _place(item)) in taken}
+        if sources:
+            name = f"{self._network.access.alias} {_place(waiting[0])}"
+            code = waiting[0].error_code
+            raise PartitionsWait(name, code, error_name(code), frozenset(sources))
 
     def _check(self, item: Appended, where: TopicPartition, batch: Queued | None) -> None:
         if not item.error_code:
@@ -255,6 +268,10 @@ class Outgoing:
         name = f"{self._network.access.alias} {where}"
         check_fenced(name, item.error_code)
         raise BrokerRefused(name, item.error_code, reason)
+
+
+def _place(item: Appended) -> TopicPartition:
+    return TopicPartition(item.topic, item.partition)
 
 
 def _concerns_partition(error_code: int, batch: Queued) -> bool:

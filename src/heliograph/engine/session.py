@@ -14,6 +14,7 @@ from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.sql import SparkSession
 
 from heliograph.engine.class_archive import JVM_OPTIONS, archive_option
+from heliograph.engine.quick_python import quick_python
 from heliograph.engine.spark_cluster import cluster_settings, executor_python, is_local, prepare_planning
 from heliograph.engine.spark_home import quick_spark_home
 from heliograph.engine.submission import submitted_settings
@@ -32,6 +33,7 @@ _DEFAULTS = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.stopTimeout": "60s",  # unset: for ever; the next query of a flow waits until its name is free
+    "spark.python.authenticate.socketTimeout": "60s",  # on a machine with much to do
     "spark.log.level": "ERROR",
 }
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
@@ -59,17 +61,17 @@ def start_session(lanes: int, settings: Mapping[str, str], log: Path) -> SparkSe
     chosen[_JVM_OPTIONS] = f"{archive_option()} {chosen[_JVM_OPTIONS]}".strip()  # of two archives the later one counts
     with _stderr_to(log), _ctrl_c_kept():
         if is_local(chosen):
-            return build_session(lanes, chosen)
+            return build_session(lanes, chosen, quick_python(log.parent))
         needed = cluster_settings(chosen, log.parent, loaded_modules())
         return _remote_session({"spark.executor.extraJavaOptions": JVM_OPTIONS, **needed, **chosen})
 
 
-def build_session(lanes: int, settings: Mapping[str, str]) -> SparkSession:
-    """A session on this machine with our defaults; the given settings win."""
+def build_session(lanes: int, settings: Mapping[str, str], python: str = sys.executable) -> SparkSession:
+    """A session on this machine with our defaults; the given settings win. `python` runs Spark's processes."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     master = f"local[{lanes},{_TASK_ATTEMPTS}]"
     with quick_spark_home():
-        return _session({"spark.master": master, **_LOCAL, **settings}, sys.executable)
+        return _session({"spark.master": master, **_LOCAL, **settings}, python)
 
 
 def _remote_session(settings: Mapping[str, str]) -> SparkSession:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from heliograph.errors import ClusterError
@@ -15,6 +17,26 @@ _FAR_SECONDS = 0.02  # of a round trip: more than within a region
 _BUFFERS, _FAR_BUFFERS = 3, 2  # a far broker has several lines
 _HEADROOM = 64 * 1024
 _ANSWER_SECONDS = 30
+_USUAL_TOTAL = 96 * 1024 * 1024
+_LEAST_ANSWER = 256 * 1024
+FAR_LINES = 3  # to one broker
+
+
+class Shares:
+    """What each answer may take of the memory that a lane has for answers: less where it reads from many brokers.
+
+    A broker gives the first batch of an answer also if it is larger; nothing else goes beyond the total.
+    """
+
+    def __init__(self, limits: FetchLimits, total: int = 0) -> None:
+        """`total`: bytes; by default enough for one far broker to send as much as the file says."""
+        self._wanted = limits
+        self._total = total or max(_USUAL_TOTAL, FAR_LINES * _FAR_BUFFERS * (limits.max_bytes + _HEADROOM))
+
+    def among(self, buffers: int) -> FetchLimits:
+        """The limits of each answer, where there are so many buffers."""
+        share = max(_LEAST_ANSWER, self._total // buffers - _HEADROOM)
+        return replace(self._wanted, max_bytes=min(self._wanted.max_bytes, share))
 
 
 class FetchBuffer:
@@ -26,6 +48,11 @@ class FetchBuffer:
         self._memory = bytearray()
         self._waiting = 0
         self.is_filling = False
+
+    @property
+    def size(self) -> int:
+        """The memory that it takes; more than usual after a batch that is larger, until that is appended."""
+        return len(self._memory)
 
     @property
     def is_free(self) -> bool:
@@ -45,6 +72,21 @@ class FetchBuffer:
     def release(self) -> None:
         """One batch has been appended."""
         self._waiting -= 1
+        self._shrink()
+
+    def limit(self, usual_size: int) -> None:
+        """Take no more memory than this, as soon as what is in it is done with."""
+        self._usual_size = usual_size
+        self._shrink()
+
+    def looked_at(self) -> None:
+        """The response has been dealt with; what of it is on its way still holds the memory."""
+        self.is_filling = False
+        self._shrink()
+
+    def _shrink(self) -> None:
+        if self.is_free and self.size > self._usual_size:
+            self._memory = bytearray()
 
 
 class Arrival(NamedTuple):
@@ -92,11 +134,16 @@ class SourceBroker:
         self._arrivals = arrivals
         version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
         self.session = FetchSession(version, limits)
-        self._limits = limits
         buffers = _FAR_BUFFERS if self.is_far else _BUFFERS
-        self._buffers = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(buffers)]
+        self.buffers: Sequence[FetchBuffer] = [FetchBuffer(limits.max_bytes + _HEADROOM) for _ in range(buffers)]
         self._is_busy = False
         self._had_much = False
+
+    def limit(self, limits: FetchLimits) -> None:
+        """Ask for so much from now on."""
+        self.session.limits = limits
+        for buffer in self.buffers:
+            buffer.limit(limits.max_bytes + _HEADROOM)
 
     @property
     def is_full(self) -> bool:
@@ -108,12 +155,12 @@ class SourceBroker:
         now = time.monotonic()
         if self._is_busy or not len(self.session) or now < self._not_before or not self._pace.allows(now):
             return
-        buffer = next((buffer for buffer in self._buffers if buffer.is_free), None)
+        buffer = next((buffer for buffer in self.buffers if buffer.is_free), None)
         if buffer is None:
             return
         self._is_busy = buffer.is_filling = True
         session = self.session
-        patience = self._limits.max_wait_ms / 1000 + _ANSWER_SECONDS
+        patience = session.limits.max_wait_ms / 1000 + _ANSWER_SECONDS
         self._connection.send(
             fetching.API_KEY,
             session.version,
@@ -127,12 +174,14 @@ class SourceBroker:
 
     def looked_at(self, arrival: Arrival) -> None:
         """A response has been dealt with: positions have moved, so the next request can be made when it is time."""
-        self._is_busy = arrival.buffer.is_filling = False
+        self._is_busy = False
+        arrival.buffer.looked_at()
         now = time.monotonic()
         self._not_before = now + arrival.result.throttle_ms / 1000  # the broker's wish
         size = sum(len(fetched.records) for fetched in arrival.result.partitions)
         self._pace.spend(size, now)
-        most = min(self._limits.max_bytes, len(self.session) * self._limits.partition_max_bytes)
+        limits = self.session.limits
+        most = min(limits.max_bytes, len(self.session) * limits.partition_max_bytes)
         self._had_much = 2 * size >= most
 
     def _lost(self, _: ClusterError) -> None:

@@ -319,6 +319,13 @@ class Connection:
         self._outbox.extend(pieces)
         self.flush()
 
+    def move_to(self, loop: Loop) -> None:
+        """Belong to another loop from now on; the one before ends. Nothing may be under way."""
+        before, self._loop = self._loop, loop
+        before.unregister(self._socket)
+        before.close()
+        loop.register(self._socket, self)
+
     def close(self) -> None:
         """Close the socket; requests in flight are forgotten."""
         if self._loss is None:

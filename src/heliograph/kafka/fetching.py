@@ -82,7 +82,7 @@ class FetchSession:
     def __init__(self, version: int, limits: FetchLimits, is_remembered: bool = True) -> None:
         self.version = version
         self._is_remembered = is_remembered  # brokers have room for few sessions: short reads do without
-        self._limits = limits
+        self.limits = limits  # of the next request
         self._by_id = self._asked_by_id = version >= _TOPIC_ID_VERSION
         self._points: dict[tuple[bytes, int], FetchPoint] = {}
         self._changed: set[tuple[bytes, int]] = set()
@@ -134,7 +134,7 @@ class FetchSession:
 
     def encode(self) -> bytes:
         """The next request."""
-        limits = self._limits
+        limits = self.limits
         self._asked_by_id = self._by_id
         if self._session_epoch == 0:
             self._changed = set(self._points)
@@ -204,7 +204,7 @@ class FetchSession:
                 point = self._points[topic, partition]
                 pieces.append(_PARTITION.pack(
                     partition, point.leader_epoch, point.offset, point.last_fetched_epoch, -1,
-                    self._limits.partition_max_bytes,
+                    self.limits.partition_max_bytes,
                 ))  # fmt: skip
                 pieces.append(b"\0")
             pieces.append(b"\0")

@@ -16,6 +16,7 @@ from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka.access import Access
+from heliograph.kafka.connecting import Connecting
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.patience import Patience
 
@@ -27,6 +28,8 @@ UNKNOWN_TOPIC = 3
 LEADER_CHANGES = {UNKNOWN_TOPIC, 5, 6, 78}
 _COORDINATOR_NOT_AVAILABLE = 15
 _SIMPLE_QUESTION_SECONDS = 10.0
+_MOMENT = 0.25  # that others are held up while a connection is made; afterwards it is made without them
+_TURN = 0.002
 _failures: dict[Address, float] = {}  # when an address last failed; shared, since attempts of lanes are short-lived
 
 
@@ -69,6 +72,7 @@ class Network:
         self._leaders: dict[str, dict[int, Leader]] = {}
         self._topic_ids: dict[str, UUID] = {}
         self._bootstrap: Connection | None = None
+        self._connecting: dict[tuple[int, bool], Connecting] = {}
 
     def refresh(self, topics: Collection[str]) -> None:
         """Learn anew who leads the partitions of these topics; raises if a topic cannot be described."""
@@ -123,9 +127,45 @@ class Network:
 
     def another_connection(self, broker_id: int) -> Connection:
         """A connection to one broker beside the one that all share; the caller notices when it is lost."""
+        return self._connect(self._address(broker_id))
+
+    def _address(self, broker_id: int) -> Address:
         if broker_id not in self._addresses:
             raise BrokerUnavailable(f"{self.access.alias} broker {broker_id}: its address is not known")
-        return self._connect(self._addresses[broker_id])
+        return self._addresses[broker_id]
+
+    def connection_soon(self, broker_id: int, another: bool = False) -> Connection | None:
+        """As `connection` or `another_connection`, but None while it is being made: ask again then.
+
+        Whoever serves other brokers meanwhile is held up only for a moment, in which most connections are made.
+        """
+        known = self._connections.get(broker_id)
+        if not another and known is not None and _is_usable(known):
+            return known
+        which = broker_id, another
+        connecting = self._connecting.get(which)
+        if connecting is None:
+            connecting = self._connecting[which] = Connecting(self._address(broker_id), self.access)
+            self._wait_a_moment(connecting)
+        if not connecting.is_done():
+            return None
+        del self._connecting[which]
+        with self._noting_failure(connecting.address):
+            made = connecting.take(self.loop)
+        if not another:
+            self._connections[broker_id] = made
+        return made
+
+    def _wait_a_moment(self, connecting: Connecting) -> None:
+        deadline = time.monotonic() + _MOMENT
+        while not connecting.is_done(_TURN) and time.monotonic() < deadline:
+            self.loop.run_once(0)
+
+    def give_up_connecting(self) -> None:
+        """Want none of the connections any more that are being made."""
+        for connecting in self._connecting.values():
+            connecting.give_up()
+        self._connecting.clear()
 
     def coordinator(self, key: str, kind: int) -> Connection:
         """The connection to the broker that coordinates a group or a transactional id."""
@@ -190,13 +230,17 @@ class Network:
         return sorted(random.sample(sorted(known), len(known)), key=lambda address: _failures.get(address, 0.0))
 
     def _connect(self, address: Address) -> Connection:
+        with self._noting_failure(address):
+            return Connection(self.loop, *address, self.access)
+
+    @contextmanager
+    def _noting_failure(self, address: Address) -> Iterator[None]:
         try:
-            connection = Connection(self.loop, *address, self.access)
+            yield
         except BrokerUnavailable:
             _failures[address] = time.monotonic()
             raise
         _failures.pop(address, None)
-        return connection
 
 
 def _is_usable(connection: Connection) -> bool:

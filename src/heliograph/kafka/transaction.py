@@ -246,6 +246,14 @@ def take_all(network: Network, names: Sequence[str], timeout_ms: int) -> list[Tr
     return [TransactionalProducer(network, name, timeout_ms, taken[name]) for name in names]
 
 
+def end_prepared(network: Network, name: str, stamp: ProducerStamp, commit: bool) -> None:
+    """End a transaction that another process has filled and left open. Brokers take the same end twice."""
+    taken = _Taken(network.coordinator(name, TRANSACTION), stamp)
+    producer = TransactionalProducer(network, name, 0, taken)
+    producer.begin_end(commit)
+    network.loop.run_until(producer.has_ended)
+
+
 class _Taken(NamedTuple):
     """A transactional id that is ours."""
 

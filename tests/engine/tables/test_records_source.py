@@ -16,6 +16,7 @@ from kafka.partitioner.default import murmur2
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import reading
@@ -234,11 +235,19 @@ def test_a_batch_whose_task_dies_after_its_commit_is_written_once(
 # -- streams ---------------------------------------------------------------------------------------------------------
 
 
-def copying(spark: SparkSession, servers: str, topic: str, copy: str, folder: Path, **options: str) -> StreamingQuery:
+def reading_stream(spark: SparkSession, servers: str, topic: str, **options: str) -> DataFrame:
     rows = spark.readStream.format(FORMAT).option("kafka.bootstrap.servers", servers)
-    rows = rows.options(subscribe=topic, startingOffsets="earliest", **options)
-    sink = rows.load().drop("topic").writeStream.format(FORMAT).option("kafka.bootstrap.servers", servers)
-    return sink.options(topic=copy, checkpointLocation=str(folder)).trigger(availableNow=True).start()
+    return rows.options(subscribe=topic, startingOffsets="earliest", **options).load()
+
+
+def sink_of(rows: DataFrame, servers: str, copy: str, folder: Path) -> DataStreamWriter:
+    sink = rows.writeStream.format(FORMAT).option("kafka.bootstrap.servers", servers)
+    return sink.options(topic=copy, checkpointLocation=str(folder)).trigger(availableNow=True)
+
+
+def copying(spark: SparkSession, servers: str, topic: str, copy: str, folder: Path, **options: str) -> StreamingQuery:
+    rows = reading_stream(spark, servers, topic, **options).drop("topic")
+    return sink_of(rows, servers, copy, folder).start()
 
 
 def test_a_stream_goes_on_where_its_checkpoint_is(
@@ -254,7 +263,7 @@ def test_a_stream_goes_on_where_its_checkpoint_is(
     assert [r[1:] for r in on_cluster(servers, copy)[0]] == [r[1:] for r in on_cluster(servers, topic)[0]]
 
 
-@pytest.mark.parametrize("point", ["fenced", "bookkeeping-written", "committed"])
+@pytest.mark.parametrize("point", ["fenced", "bookkeeping-written"])
 def test_a_stream_whose_task_dies_writes_everything_once(
     spark: SparkSession, servers: str, topic: str, tmp_path: Path, faults: Path, point: str
 ) -> None:
@@ -266,16 +275,29 @@ def test_a_stream_whose_task_dies_writes_everything_once(
         assert [r[1:] for r in on_cluster(servers, copy)[number]] == [r[1:] for r in on_cluster(servers, topic)[number]]
 
 
+@pytest.mark.parametrize("tasks", ["2", "5"])
 def test_a_micro_batch_that_spark_has_forgotten_is_not_written_again(
-    spark: SparkSession, servers: str, topic: str, tmp_path: Path
+    spark: SparkSession, servers: str, topic: str, tmp_path: Path, tasks: str
 ) -> None:
-    """As if the query had died after its last task and before it could write that down."""
+    """As if the query had died after its last task and before it could write that down; also with other tasks."""
     copy = create_topic(servers, fresh_name("rows"), 2)
-    assert copying(spark, servers, topic, copy, tmp_path).awaitTermination(60)
+    assert copying(spark, servers, topic, copy, tmp_path, minPartitions="2").awaitTermination(60)
     for file in (tmp_path / "commits").iterdir():
         file.unlink()
-    assert copying(spark, servers, topic, copy, tmp_path).awaitTermination(60)
+    assert copying(spark, servers, topic, copy, tmp_path, minPartitions=tasks).awaitTermination(60)
     assert sum(map(len, on_cluster(servers, copy).values())) == 10
+
+
+def test_a_stream_of_which_a_task_fails_for_good_writes_nothing(
+    spark: SparkSession, servers: str, topic: str, tmp_path: Path
+) -> None:
+    copy = create_topic(servers, fresh_name("rows"), 2)
+    rows = reading_stream(spark, servers, topic).selectExpr("value", "IF(partition = 1, 7, 0) AS partition")
+    with pytest.raises(PySparkException, match="none with the number 7"):
+        sink_of(rows, servers, copy, tmp_path).start().awaitTermination(90)
+    assert sum(map(len, on_cluster(servers, copy).values())) == 0
+    with Admin(Access("primary", servers.split(","))) as admin:
+        assert not admin.open_transactions([TopicPartition(copy, 0), TopicPartition(copy, 1)])
 
 
 def test_the_markers_topic_is_compacted(spark: SparkSession, primary: EmbeddedCluster, topic: str) -> None:

@@ -56,6 +56,7 @@ class LaneReader:
 
     def close(self) -> None:
         """Drop all connections."""
+        self._incoming.close()
         self._loop.close()
 
     def read(self) -> Iterator[pa.RecordBatch]:
