@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.errors import MalformedRecord
+from heliograph.ledger.map_records import Pair, decode, page_key
 from heliograph.ledger.offset_map import OffsetMap, PartitionMap, Place
 from heliograph.model import EventKind, LedgerEntry, Position, Run, TopicPartition
 from tests.ledger.mirror_model import SOURCE, TARGET, MirrorModel, entry, event
@@ -423,3 +425,75 @@ def test_a_topic_that_was_created_anew_is_forgotten_everywhere() -> None:
     )
     offsets.add(routed([], [Run(0, 1, 4)], last_offset=3))
     assert offsets.to_targets_elsewhere(SOURCE, 0) == {ELSEWHERE: Place(1, True)}
+
+
+# -- as records of a compacted topic -----------------------------------------------------------------------
+
+
+@settings(max_examples=500, deadline=None)
+@given(histories, st.integers(1, 5), st.integers(0, 400), st.randoms(use_true_random=False))
+def test_a_map_that_is_read_back_again_and_again_answers_as_one_that_never_was(
+    history: Sequence[Callable[[MirrorModel], None]], page_runs: int, limit: int, luck: random.Random
+) -> None:
+    model, topic = played(history), dict[bytes, bytes]()
+    kept = OffsetMap(limit, page_runs)
+    restored = OffsetMap(limit, page_runs)
+    for told in model.ledger:
+        for one in (kept, restored):
+            one.owner_changed() if told is None else one.add(told)
+        if luck.random() < 0.3:
+            restored = _read_back(topic, restored, limit, page_runs)
+    for offset in range(max(len(model.source), len(model.target)) + 4):
+        assert restored.to_target(SOURCE, offset) == kept.to_target(SOURCE, offset)
+        assert restored.to_source(SOURCE, offset) == kept.to_source(SOURCE, offset)
+        assert restored.passed_on_target(SOURCE, offset) == kept.passed_on_target(SOURCE, offset)
+        assert restored.passed_on_source(SOURCE, offset) == kept.passed_on_source(SOURCE, offset)
+
+
+def _read_back(topic: dict[bytes, bytes], offsets: OffsetMap, limit: int, page_runs: int) -> OffsetMap:
+    for key, value in offsets.take_changes().items():
+        if value is None:
+            topic.pop(key, None)
+        else:
+            topic[key] = value
+    made = OffsetMap(limit, page_runs)
+    made.restore(decode(topic))
+    assert made.take_changes() == {}
+    return made
+
+
+def test_what_nobody_asks_for_any_more_leaves_no_record() -> None:
+    runs = [entry([Run(number * 3, number * 4, 2)]) for number in range(10)]
+    offsets, topic = map_of(*runs, page_runs=2), dict[bytes, bytes]()
+    _read_back(topic, offsets, 1_000_000, 2)
+    assert len(topic) == 6  # five pages and a head
+    offsets.forget(lambda pair: pair.source == SOURCE)
+    _read_back(topic, offsets, 1_000_000, 2)
+    assert topic == {}
+    assert offsets.to_target(SOURCE, 5) is None
+
+
+def test_what_the_target_has_deleted_leaves_only_the_pages_behind_it() -> None:
+    runs = [entry([Run(number * 3, number * 4, 2)]) for number in range(10)]
+    offsets, topic = map_of(*runs, page_runs=2), dict[bytes, bytes]()
+    offsets.forget_before({TARGET: 17})
+    restored = _read_back(topic, offsets, 1_000_000, 2)
+    assert len(topic) == 4
+    assert restored.to_target(SOURCE, 13) == offsets.to_target(SOURCE, 13) == Place(17, True)
+
+
+def test_behind_a_page_that_is_missing_nothing_is_exact_before_its_end() -> None:
+    runs = [entry([Run(number * 3, number * 4, 2)]) for number in range(10)]
+    offsets, topic = map_of(*runs, page_runs=2), dict[bytes, bytes]()
+    _read_back(topic, offsets, 1_000_000, 2)
+    del topic[page_key(Pair(SOURCE, TARGET), 2)]
+    restored = OffsetMap(page_runs=2)
+    restored.restore(decode(topic))
+    assert restored.to_target(SOURCE, 13) == Place(0, False)
+    assert restored.to_target(SOURCE, 19) == Place(25, True)
+
+
+def test_records_of_a_newer_version_are_refused() -> None:
+    _, head = next(iter(map_of(entry([Run(0, 0, 5)])).take_changes().items()))
+    with pytest.raises(MalformedRecord, match="newer version of Heliograph"):
+        decode({b"h": bytes([2]) + (head or b"")[1:]})

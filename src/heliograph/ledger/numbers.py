@@ -62,3 +62,15 @@ class Unpacker:
             raise MalformedRecord("a record of the ledger ends in the middle of a text")
         self._position += size
         return data.decode(errors="surrogatepass")
+
+    def raw(self, size: int) -> bytes:
+        """So many bytes as they are."""
+        data = self._data[self._position : self._position + size]
+        if len(data) < size:
+            raise MalformedRecord("a record of the ledger ends too early")
+        self._position += size
+        return data
+
+    def rest(self) -> bytes:
+        """All bytes that are left."""
+        return self.raw(len(self._data) - self._position)

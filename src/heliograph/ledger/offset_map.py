@@ -6,10 +6,12 @@ after it. Where that is not known for sure the answer is an earlier place, never
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from heliograph.ledger.pages import PAGE_RUNS, Noted, Pages
+from heliograph.ledger import map_records
+from heliograph.ledger.map_records import Content, Head, Pair
+from heliograph.ledger.pages import PAGE_RUNS, Noted, Page, Pages
 from heliograph.model import (
     Event,
     EventKind,
@@ -23,8 +25,10 @@ from heliograph.model import (
 PACKED_BYTES = 256 * 1024 * 1024  # of all partitions of a flow; beyond that the oldest runs thin out
 _UNKNOWN = -1
 # What is known of the gap before a run: all of it was passed over; or others may have mirrored it, beginning at the end
-# of the run before, or even that is not sure.
-_CLOSED, _OPEN, _VAGUE = range(3)
+# of the run before, or even that is not sure; or it was known, and has been thinned out.
+_CLOSED, _OPEN, _VAGUE, THINNED = range(4)
+GAP_KINDS = 3
+BREAK = 4  # beside it: copies of what was mirrored again, or is not the source's any more, lie before the run
 _MARKER = 1  # a transaction ends with one record that no consumer sees, but that its position moves past
 
 
@@ -47,6 +51,7 @@ class OffsetMap:
         self._positions: dict[TopicPartition, Position] = {}
         self._replaced: set[TopicPartition] = set()
         self._packed_bytes = 0
+        self._dropped: dict[bytes, None] = {}  # keys of records that must go
 
     def add(self, entry: LedgerEntry) -> None:
         """Take in one transaction."""
@@ -67,7 +72,8 @@ class OffsetMap:
         """What went to the partition's own target, which comes first; nothing of it went elsewhere, as far as told."""
         known = self._partitions.get(progress.source)
         if known is None or known.target != progress.target:
-            self._packed_bytes -= known.packed_bytes if known else 0
+            if known is not None:
+                self._drop(progress.source, known)
             known = self._partitions[progress.source] = PartitionMap(progress.target, self._page_runs)
         self._grow(known, progress)
         for other in self._elsewhere.get(progress.source, {}).values():
@@ -90,6 +96,63 @@ class OffsetMap:
     def _maps(self, source: TopicPartition) -> list[PartitionMap]:
         own = [self._partitions[source]] if source in self._partitions else []
         return [*own, *self._elsewhere.get(source, {}).values()]
+
+    def _drop(self, source: TopicPartition, known: PartitionMap) -> None:
+        self._packed_bytes -= known.packed_bytes
+        self._dropped |= dict.fromkeys(known.keys(Pair(source, known.target)))
+
+    def forget(self, is_gone: Callable[[Pair], bool]) -> None:
+        """Drop all that is known of pairs of partitions of which nobody will ask again."""
+        for pair, known in list(self._pairs()):
+            if is_gone(pair):
+                self._drop(pair.source, known)
+                if self._partitions.get(pair.source) is known:
+                    del self._partitions[pair.source]
+                else:
+                    del self._elsewhere[pair.source][pair.target]
+
+    def forget_before(self, firsts: Mapping[TopicPartition, int]) -> None:
+        """Drop what lies before the first offsets of the target's partitions: nobody can read there any more."""
+        for pair, known in self._pairs():
+            self._packed_bytes += known.forget_before(firsts.get(pair.target, 0))
+
+    def _pairs(self) -> Iterator[tuple[Pair, PartitionMap]]:
+        for source, own in self._partitions.items():
+            yield Pair(source, own.target), own
+        for source, others in self._elsewhere.items():
+            for target, other in others.items():
+                yield Pair(source, target), other
+
+    def of(self, source: TopicPartition) -> PartitionMap | None:
+        """All that is known of what went to a partition's own target."""
+        return self._partitions.get(source)
+
+    def targets(self) -> set[TopicPartition]:
+        """All partitions of the target that something is known of."""
+        return {pair.target for pair, _ in self._pairs()}
+
+    # -- as records ----------------------------------------------------------------------------------------
+
+    def take_changes(self) -> dict[bytes, bytes | None]:
+        """The records of all that has changed since the last call; None for those that must go."""
+        changes: dict[bytes, bytes | None] = dict.fromkeys(self._dropped)
+        self._dropped = {}
+        for pair, known in self._pairs():
+            is_own = self._partitions.get(pair.source) is known
+            changes.update(known.take_changes(pair, is_own))
+        return changes
+
+    def restore(self, content: Content) -> None:
+        """Begin with what was written down; as if all entries of the ledger up to there had been taken in."""
+        for pair, head in content.heads.items():
+            if self.only is not None and pair.source not in self.only:
+                continue
+            known = PartitionMap.restored(pair.target, head, content.pages.get(pair, {}), self._page_runs)
+            self._packed_bytes += known.packed_bytes
+            if head.is_own:
+                self._partitions[pair.source] = known
+            else:
+                self._elsewhere.setdefault(pair.source, {})[pair.target] = known
 
     def owner_changed(self) -> None:
         """Another mirror takes over; before it, MirrorMaker 2 may have copied records that the ledger tells not of."""
@@ -176,6 +239,8 @@ class PartitionMap:
         self._begins_here = False  # nothing was mirrored before the first run
         self._gap_is_unknown = False  # what was mirrored since the last run
         self._end_is_vague = False  # more may have been mirrored before the end that is known
+        self._is_broken = False  # copies that count no more lie behind the last run
+        self._has_changed = True
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -188,13 +253,67 @@ class PartitionMap:
     def thin_out(self) -> int:
         """Drop every second run of the older half: what lies there then leads to the end of the run before it."""
         before = self.packed_bytes
-        self._pages.thin_out(_VAGUE)
+        self._pages.thin_out(THINNED)
+        self._has_changed = True
         return self.packed_bytes - before
+
+    def forget_before(self, target: int) -> int:
+        """Drop full pages that lie wholly before an offset of the target."""
+        before, first = self.packed_bytes, self._pages.first_number
+        self._pages.forget_before(target)
+        self._has_changed |= self._pages.first_number != first
+        return self.packed_bytes - before
+
+    # -- as records ----------------------------------------------------------------------------------------
+
+    def keys(self, pair: Pair) -> Iterator[bytes]:
+        """The keys of all its records."""
+        yield map_records.head_key(pair)
+        for number in range(self._pages.first_number, self._pages.last_number + 1):
+            yield map_records.page_key(pair, number)
+
+    def take_changes(self, pair: Pair, is_own: bool) -> Iterator[tuple[bytes, bytes | None]]:
+        """The records of what has changed since the last call; None for those that must go."""
+        if not self._has_changed:
+            return
+        self._has_changed = False
+        pages = self._pages
+        for number, page in pages.take_changes().items():
+            yield map_records.page_key(pair, number), map_records.encode_page(page) if page else None
+        head = Head(
+            is_own,
+            self.next_source,
+            self._next_target,
+            self._begins_here,
+            self._gap_is_unknown,
+            self._end_is_vague,
+            self._is_broken,
+            pages.first_number,
+            pages.last_number,
+        )
+        yield map_records.head_key(pair), map_records.encode_head(head)
+
+    @classmethod
+    def restored(
+        cls, target: TopicPartition, head: Head, pages: Mapping[int, Page], page_runs: int = PAGE_RUNS
+    ) -> PartitionMap:
+        """The same again; where a page is missing, what lies before it is not known."""
+        made = cls(target, page_runs)
+        made._pages = Pages.restored(pages, page_runs)
+        made.next_source, made._next_target = head.next_source, head.next_target
+        made._begins_here, made._gap_is_unknown = head.begins_here, head.gap_is_unknown
+        made._end_is_vague, made._is_broken = head.end_is_vague, head.is_broken
+        made._has_changed = False
+        if made._pages.first_number > head.first_page:
+            made._pages.loosen_first(THINNED)
+            made._begins_here = False
+        return made
 
     # -- what the ledger tells -----------------------------------------------------------------------------
 
     def add(self, progress: PartitionProgress) -> int:
         """Take in what one transaction did."""
+        self._has_changed = True
         before = self.packed_bytes
         if progress.begins_at >= 0 and not len(self._pages):
             self._begins_here = True
@@ -205,8 +324,9 @@ class PartitionMap:
 
     def passed_over(self, last_offset: int) -> None:
         """Take in that everything up to an offset of the source is done; what is not told of went elsewhere."""
-        if not self._gap_is_unknown:
-            self.next_source = max(self.next_source, last_offset + 1)
+        if not self._gap_is_unknown and last_offset >= self.next_source:
+            self.next_source = last_offset + 1
+            self._has_changed = True
 
     def begin_like(self, own: PartitionMap) -> None:
         """Nothing has come here before, if all is known of what went to the partition's own target."""
@@ -214,6 +334,7 @@ class PartitionMap:
 
     def happened(self, event: Event) -> int:
         """Take in what happened to the partition: what was mirrored before may not be the source's own any more."""
+        self._has_changed = True
         before = self.packed_bytes
         if event.kind is EventKind.RECREATED:
             self._forget(begins_here=True)
@@ -228,23 +349,26 @@ class PartitionMap:
 
     def owner_changed(self) -> None:
         """From here on, up to the next run, somebody else may have mirrored."""
+        self._has_changed |= not self._gap_is_unknown
         self._gap_is_unknown = True
 
     def _append(self, run: Run) -> None:
         if run.source < _end(self._pages.last).source:
             self._cut(run.source)
         if run.target < self._next_target:  # the target has been created anew, and what was mirrored to it is gone
+            had_runs = len(self._pages) > 0
             self._forget(begins_here=False)
+            self._is_broken = had_runs
         gap, last_end = self._gap_before(run), _end(self._pages.last)
         known_end = Run(self.next_source, self._next_target, 0)
         if gap == _OPEN and len(self._pages) and known_end != last_end:
             self._pages.append(known_end, _CLOSED)
             last_end = known_end
-        if len(self._pages) and (run.source, run.target) == (last_end.source, last_end.target):
+        if len(self._pages) and not self._is_broken and (run.source, run.target) == (last_end.source, last_end.target):
             self._pages.lengthen_last(run.length)
         else:
-            self._pages.append(run, gap)
-        self._gap_is_unknown = self._end_is_vague = False
+            self._pages.append(run, gap | BREAK * self._is_broken)
+        self._gap_is_unknown = self._end_is_vague = self._is_broken = False
         self.next_source, self._next_target = run.source + run.length, run.target + run.length
 
     def _gap_before(self, run: Run) -> int:
@@ -256,8 +380,10 @@ class PartitionMap:
 
     def _cut(self, source: int) -> None:
         """Forget all from a source offset on."""
+        end = _end(self._pages.last)
+        self._is_broken |= len(self._pages) > 0 and source < end.source
         gap = self._pages.cut(source)
-        is_in_open_gap = gap is not None and gap != _CLOSED
+        is_in_open_gap = gap is not None and gap & GAP_KINDS != _CLOSED
         self._end_is_vague |= self._gap_is_unknown
         self.next_source = min(self.next_source, source)
         if not len(self._pages):
@@ -277,9 +403,19 @@ class PartitionMap:
 
     def _forget(self, begins_here: bool) -> None:
         self._pages.clear()
+        self._is_broken = False
         self._end_is_vague |= self._gap_is_unknown
         self._begins_here = begins_here
         self.next_source = 0
+
+    @property
+    def begins_here(self) -> bool:
+        """Whether nothing was mirrored before the first run."""
+        return self._begins_here
+
+    def runs(self) -> Iterator[Noted]:
+        """All runs, with what is known of the gaps before them."""
+        return iter(self._pages)
 
     # -- answers -------------------------------------------------------------------------------------------
 
@@ -329,11 +465,11 @@ class PartitionMap:
             return Place(image + key - start, True)
         if following is None:
             return None
-        if following.gap == _CLOSED:
+        if following.gap & GAP_KINDS == _CLOSED:
             return Place(_sides(following, by_target)[1], True)
         if before is None:
             return Place(0, False)
-        return Place(image + length, key == start + length and following.gap == _OPEN)
+        return Place(image + length, key == start + length and following.gap & GAP_KINDS == _OPEN)
 
     def _is_lost(self, key: int, end: int) -> bool:
         """Whether a key lies before everything that is known."""

@@ -179,11 +179,11 @@ class Pages:
 
     def touch(self) -> None:
         """The last page must be written again."""
-        self._changed.add(self._last_number)
+        self._changed.add(self.last_number)
 
     def cut(self, source: int) -> int | None:
         """Drop all runs that begin at an offset of the source or behind it; what was known of the gap before them."""
-        changed_from = self._last_number
+        changed_from = self.last_number
         dropped: int | None = None
         while self._packed and (not len(self._open) or self._open.sources[0] >= source):
             dropped = self._open.gaps[0] if len(self._open) else dropped
@@ -192,14 +192,14 @@ class Pages:
         if first < len(self._open):
             dropped = self._open.gaps[first]
             self._open.delete(slice(first, None))
-        self._changed.update(range(self._last_number, changed_from + 1))
+        self._changed.update(range(self.last_number, changed_from + 1))
         if self.last is not None:
             self._open.lengths[-1] = min(self.last.length, source - self.last.source)
         return dropped
 
     def clear(self) -> None:
         """Drop all runs."""
-        self._changed.update(range(self._first_number, self._last_number + 1))
+        self._changed.update(range(self._first_number, self.last_number + 1))
         self._packed.clear()
         self._open = Columns()
         self._runs = self.packed_bytes = 0
@@ -207,7 +207,7 @@ class Pages:
 
     def thin_out(self, vague: int) -> None:
         """Drop every second run of the older half; `vague` is what is known of the gaps then."""
-        numbers = range(self._first_number, self._last_number + 1)
+        numbers = range(self._first_number, self.last_number + 1)
         dropped = range(1, len(self) // 2, 2)
         kept = [
             Noted(noted.run, vague) if index - 1 in dropped else noted
@@ -217,7 +217,7 @@ class Pages:
         self.clear()
         for noted in kept:
             self.append(*noted)
-        self._changed.update(numbers, range(self._first_number, self._last_number + 1))
+        self._changed.update(numbers, range(self._first_number, self.last_number + 1))
 
     def forget_before(self, target: int) -> None:
         """Drop the pages that lie wholly before an offset of the target: nobody can read there any more."""
@@ -227,15 +227,6 @@ class Pages:
             self.packed_bytes -= len(page.data)
             self._changed.add(self._first_number)
             self._first_number += 1
-
-    @property
-    def _last_number(self) -> int:
-        return self._first_number + len(self._packed)
-
-    @property
-    def _open_page(self) -> Page:
-        first = self._open[0] if len(self._open) else Noted(Run(0, 0, 0), 0)
-        return Page(first, len(self._open), self._open.packed())
 
     def _close(self) -> None:
         self._packed.append(self._open_page)
@@ -251,7 +242,35 @@ class Pages:
         for noted in page.columns():
             self._open.append(noted)
 
+    def loosen_first(self, vague: int) -> None:
+        """Less is known of the gap before the first run than was written down."""
+        if self._packed:
+            page = self._packed[0]
+            columns = Columns()
+            for noted in page.columns():
+                columns.append(noted)
+            columns.gaps[0] = vague
+            self._packed[0] = Page(columns[0], page.runs, columns.packed())
+            self.packed_bytes += len(self._packed[0].data) - len(page.data)
+        elif len(self._open):
+            self._open.gaps[0] = vague
+
     # -- as records ----------------------------------------------------------------------------------------
+
+    @property
+    def first_number(self) -> int:
+        """The number of the first page."""
+        return self._first_number
+
+    @property
+    def last_number(self) -> int:
+        """The number of the page that still grows."""
+        return self._first_number + len(self._packed)
+
+    @property
+    def _open_page(self) -> Page:
+        first = self._open[0] if len(self._open) else Noted(Run(0, 0, 0), 0)
+        return Page(first, len(self._open), self._open.packed())
 
     def take_changes(self) -> dict[int, Page | None]:
         """The pages that have changed since the last call, by number; None for those that are no more."""
@@ -259,7 +278,7 @@ class Pages:
         return {number: self._numbered(number) for number in sorted(changed)}
 
     def _numbered(self, number: int) -> Page | None:
-        if number == self._last_number:
+        if number == self.last_number:
             return self._open_page
         index = number - self._first_number
         return self._packed[index] if 0 <= index < len(self._packed) else None
