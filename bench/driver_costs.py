@@ -14,7 +14,16 @@ from heliograph.engine.task import LaneTask
 from heliograph.kafka import positions
 from heliograph.kafka.access import Access
 from heliograph.ledger import entries
-from heliograph.model import Assignment, LanePlan, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
+from heliograph.model import (
+    Assignment,
+    InternalTopics,
+    LanePlan,
+    LedgerEntry,
+    PartitionProgress,
+    Position,
+    Run,
+    TopicPartition,
+)
 
 _SIZES = ((2_000, 2), (10_000, 100))  # partitions and lanes
 _LINES = (1, 100)  # partitions of one transaction
@@ -72,7 +81,7 @@ def _task(lane: int, items: Sequence[Assignment]) -> bytes:
     plan = LanePlan(
         flow="primary->backup", lane=lane, owner="mirror.example.org-12345-0a1b2c3d-1", deal=1,
         transactional_ids=tuple(f"heliograph-primary->backup-{lane}{turn}" for turn in "abc"),
-        offsets_topic="mm2-offsets.primary.internal", ledger_topic="mm2-ledger.primary.internal",
+        topics=InternalTopics(*(f"mm2-{kind}.primary.internal" for kind in InternalTopics._fields)),
         assignments=tuple(items), positions={item.source: _POSITION for item in items},
         offsets_read_to=dict.fromkeys(range(25), 1_000_000),
     )  # fmt: skip

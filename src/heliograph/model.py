@@ -18,6 +18,16 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+class InternalTopics(NamedTuple):
+    """The topics on its target in which a flow keeps what it must know; each is small, or is read from its end."""
+
+    offsets: str  # the position of each source partition, under MirrorMaker 2's keys; compacted
+    ledger: str  # what each transaction did, until the offset map has it
+    offset_map: str  # which offsets of the target stand for which of the source; compacted
+    state: str  # whose the flow is, who writes for it, how its tasks are getting on; compacted
+    journal: str  # what happened: events, and what operations did
+
+
 @dataclass(frozen=True)
 class Position:
     """How far a source partition has been mirrored.
@@ -165,7 +175,7 @@ class Assignment:
 class LeftOut:
     """What of a topic a flow does not pass on, because its target has it, or gets it by another way."""
 
-    ledgers: frozenset[str] = frozenset()  # on the source: of the flows that wrote it there
+    flows: frozenset[InternalTopics] = frozenset()  # on the source: of the flows that wrote it there
     header: str = ""  # a header that names the cluster which a record came from
     origins: frozenset[str] = frozenset()  # those clusters
 
@@ -179,13 +189,12 @@ class LanePlan:
     owner: str
     deal: int  # which lanes belong together: a number that the owner never uses again
     transactional_ids: Sequence[str]  # which write in turns
-    offsets_topic: str
-    ledger_topic: str
+    topics: InternalTopics
     assignments: Sequence[Assignment]
     positions: Mapping[TopicPartition, Position] = field(default_factory=dict)
     offsets_read_to: Mapping[int, int] = field(default_factory=dict)
-    ledger_read_to: int = 0
+    state_read_to: int = 0
     set_aside: Mapping[TopicPartition, str] = field(default_factory=dict)  # known before, with reasons
-    announced: frozenset[int] = frozenset()  # producer ids that the ledger names already
+    announced: frozenset[int] = frozenset()  # producer ids that are written down already
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by topic of the source
     mirrored_topics: frozenset[str] = frozenset()  # of the source, of which any lane has mirrored some partition

@@ -74,7 +74,8 @@ def test_a_plan_for_machines_tells_everything_and_changes_nothing(
         {"topic": "plan-new", "target": "planned.plan-new", "partitions": 2},
     ]
     created = {topic["topic"]: topic for topic in flow["create"]}
-    assert list(created) == ["mm2-offsets.planned.internal", "mm2-ledger.planned.internal", "planned.plan-new"]
+    kinds = "offsets", "ledger", "offset-map", "state", "journal"
+    assert list(created) == [*(f"mm2-{kind}.planned.internal" for kind in kinds), "planned.plan-new"]
     assert created["planned.plan-new"] == {
         "topic": "planned.plan-new",
         "partitions": 2,

@@ -15,14 +15,13 @@ from heliograph.engine.flow import FlowDriver
 from heliograph.kafka import reading
 from tests.control.test_standing import flow_to
 from tests.zoo import raw
-from tests.zoo.topics import create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture
 def flow(backup: EmbeddedCluster) -> FlowDriver:
-    return flow_to(backup.bootstrap_servers, create_topic(backup.bootstrap_servers, fresh_name("ledger")))
+    return flow_to(backup.bootstrap_servers)
 
 
 @pytest.fixture
@@ -32,15 +31,15 @@ def on_exit() -> Iterator[ExitStack]:
 
 
 def tail_of(flow: FlowDriver) -> LedgerTail:
-    topic = flow.settings.ledger_topic
-    with raw.network(",".join(flow.settings.target.bootstrap_servers), topic) as (loop, network):
-        return read_tail(loop, network, topic, int(time.time() * 1000))
+    with raw.network(",".join(flow.settings.target.bootstrap_servers)) as (loop, network):
+        return read_tail(loop, network, flow.settings.topics, int(time.time() * 1000))
 
 
 def written(flow: FlowDriver) -> int:
     """How often something was noted."""
-    with raw.network(",".join(flow.settings.target.bootstrap_servers), flow.settings.ledger_topic) as (_, network):
-        return reading.list_offsets(network, flow.settings.ledger_topic, {0: reading.LATEST})[0]
+    topic = flow.settings.topics.state
+    with raw.network(",".join(flow.settings.target.bootstrap_servers), topic) as (_, network):
+        return reading.list_offsets(network, topic, {0: reading.LATEST})[0]
 
 
 def test_every_change_for_the_worse_or_the_better_is_noted_at_once(flow: FlowDriver, on_exit: ExitStack) -> None:

@@ -9,21 +9,20 @@ from heliograph.ledger import entries
 from heliograph.model import TopicPartition
 from tests.control.test_standing import flow_to
 from tests.zoo import raw
-from tests.zoo.topics import create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
 
 
 def test_whoever_takes_over_is_noticed_and_nobody_else(backup: EmbeddedCluster) -> None:
     servers = backup.bootstrap_servers
-    flow = flow_to(servers, create_topic(servers, fresh_name("ledger")))
+    flow = flow_to(servers)
 
     def write(*values: bytes) -> None:
         batch = raw.batch_of([Record(0, 1, b"a->b", value) for value in values])
-        raw.append(servers, TopicPartition(flow.settings.ledger_topic, 0), [batch])
+        raw.append(servers, TopicPartition(flow.settings.topics.state, 0), [batch])
 
     write(entries.encode_owner("a->b", "an earlier one", 1))
-    flow._bookkeeping.ledger_read_to = 1  # as if it had been ours since then
+    flow._bookkeeping.state_read_to = 1  # as if it had been ours since then
     watch = OwnerWatch(flow)
     assert watch.look() == ""
     write(entries.encode_owner("a->b", flow.owner, 2), entries.encode_producer("a->b", "lane", 7, 2))

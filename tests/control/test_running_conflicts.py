@@ -20,7 +20,7 @@ from heliograph.engine.conflicts.read_task import TopicOrigin
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.topics import TopicInfo
 from heliograph.model import Assignment, TopicPartition
-from heliograph.sync.topics import ledger_topic
+from heliograph.sync.topics import flow_topics
 
 IDENTITY = "replication.policy.class = IdentityReplicationPolicy"
 BOTH_WAYS = ("eu->us", "us->eu")
@@ -111,14 +111,14 @@ def test_a_prefix_that_is_no_alias_is_a_part_of_the_name(tmp_path: Path) -> None
 
 def test_where_names_are_kept_the_ledgers_of_the_flows_tell(tmp_path: Path) -> None:
     mirror = Mirror(tmp_path, MESH, IDENTITY)
-    ledgers = {alias: ledger_topic(mirror.flows[f"{alias}->eu"].config) for alias in ("us", "ap")}
+    ledgers = {alias: flow_topics(mirror.flows[f"{alias}->eu"].config) for alias in ("us", "ap")}
     assert len(set(ledgers.values())) == 2
     assert mirror.origins("orders", "us.orders") == {"orders": TopicOrigin("orders", "eu", ledgers)}
 
 
 def test_where_only_some_keep_names_prefixes_tell_as_well(tmp_path: Path) -> None:
     mirror = Mirror(tmp_path, ("us->eu", "ap->eu"), f"us->eu.{IDENTITY}")
-    ledgers = {"us": ledger_topic(mirror.flows["us->eu"].config)}
+    ledgers = {"us": flow_topics(mirror.flows["us->eu"].config)}
     assert mirror.origins("orders", "ap.orders") == {
         "orders": TopicOrigin("orders", "eu", ledgers),
         "ap.orders": TopicOrigin("orders", "ap", ledgers),
@@ -136,7 +136,7 @@ def test_the_header_of_other_tools_counts_where_names_are_kept(tmp_path: Path) -
 def test_nobody_s_own_topics_are_read_whatever_the_pattern(tmp_path: Path, names: list[str]) -> None:
     mirror = Mirror(tmp_path, BOTH_WAYS, *names, "conflicts.output = {topic}.resolved", topics=".*")
     own = ["conflict-resolutions", "orders.resolved", mirror.conflicts.driver.settings.progress_topic]
-    book_keeping = [ledger_topic(mirror.flows["us->eu"].config), "__consumer_offsets", "heartbeats"]
+    book_keeping = [*flow_topics(mirror.flows["us->eu"].config)[1:], "__consumer_offsets", "heartbeats"]
     assert list(mirror.origins("orders", *own, *book_keeping, "inner", internal=["inner"])) == ["orders"]
 
 

@@ -13,9 +13,9 @@ from heliograph.errors import ClusterError
 from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.ledger import entries
-from heliograph.model import Assignment, Event, EventKind, LedgerEntry, TopicPartition
+from heliograph.model import Assignment, Event, EventKind, InternalTopics, LedgerEntry, TopicPartition
 from tests.zoo import raw
-from tests.zoo.topics import create_topic, fresh_name
+from tests.zoo.internal_topics import create_all, fresh_names
 
 pytestmark = pytest.mark.kafka
 
@@ -35,14 +35,15 @@ class NoTopics:
         return ()
 
 
-def flow_to(servers: str, ledger_topic: str) -> FlowDriver:
+def flow_to(servers: str, topics: InternalTopics | None = None) -> FlowDriver:
+    """With internal topics of its own."""
     source, target = Access("a", ["127.0.0.1:1"]), Access("b", servers.split(","))
-    return FlowDriver(FlowSettings("a->b", source, target, "offsets", ledger_topic), NoTopics())
+    return FlowDriver(FlowSettings("a->b", source, target, topics or create_all(servers)), NoTopics())
 
 
 @pytest.fixture
 def flow(backup: EmbeddedCluster) -> FlowDriver:
-    return flow_to(backup.bootstrap_servers, create_topic(backup.bootstrap_servers, fresh_name("ledger")))
+    return flow_to(backup.bootstrap_servers)
 
 
 def commit(flow: FlowDriver, *events: Event) -> None:
@@ -51,13 +52,13 @@ def commit(flow: FlowDriver, *events: Event) -> None:
 
 
 def told(flow: FlowDriver) -> list[LedgerEntry]:
-    topic = flow.settings.ledger_topic
+    topic = flow.settings.topics.state
     with raw.network(",".join(flow.settings.target.bootstrap_servers), topic) as (loop, network):
         values = [record.value or b"" for _, record in reading.read_to_end(loop, network, topic, {0: 0})]
     return [entry for entry in map(entries.decode, values) if isinstance(entry, LedgerEntry)]
 
 
-def test_what_is_set_aside_is_told_again_whenever_the_ledger_has_grown(flow: FlowDriver) -> None:
+def test_what_is_set_aside_is_written_down_at_every_change(flow: FlowDriver) -> None:
     standing = Standing(flow)
     assert standing.tell() == ""
     commit(flow, Event(EventKind.SET_ASIDE, BAD, 5, -1, "too large"))
@@ -68,24 +69,34 @@ def test_what_is_set_aside_is_told_again_whenever_the_ledger_has_grown(flow: Flo
     first, second = told(flow)
     assert first.events == (Event(EventKind.SET_ASIDE, BAD, -1, -1, "too large"),)
     assert second.events == ()
-    assert {(entry.lane, entry.owner, entry.producer_id) for entry in (first, second)} == {(NO_LANE, flow.owner, 7)}
+    assert {(entry.lane, entry.owner) for entry in (first, second)} == {(NO_LANE, flow.owner)}
 
 
-def test_readers_of_the_ledger_learn_from_it_and_take_it_for_no_event(flow: FlowDriver) -> None:
+def test_a_new_owner_writes_down_again_what_is_still_set_aside(flow: FlowDriver) -> None:
+    standing = Standing(flow)
+    commit(flow, Event(EventKind.SET_ASIDE, BAD, 5, -1, "too large"))
+    standing.tell()
+    flow.owner = "another take-over"
+    assert standing.tell() == "1 set aside"
+
+
+def test_readers_learn_from_it_and_take_it_for_no_event(flow: FlowDriver) -> None:
+    servers = ",".join(flow.settings.target.bootstrap_servers)
+    owner = raw.batch_of([entries.owner_record(flow.name, flow.owner, 1)])
+    raw.append(servers, TopicPartition(flow.settings.topics.state, 0), [owner])
     commit(flow, Event(EventKind.SET_ASIDE, BAD, 5, -1, "too large"))
     Standing(flow).tell()
-    topic = flow.settings.ledger_topic
-    with raw.network(",".join(flow.settings.target.bootstrap_servers), topic) as (loop, network):
-        tail = read_tail(loop, network, topic, told(flow)[0].written_at_ms)
+    with raw.network(servers) as (loop, network):
+        tail = read_tail(loop, network, flow.settings.topics, told(flow)[0].written_at_ms)
     assert (tail.owner, tail.set_aside, tail.events) == (flow.owner, {BAD: "too large"}, [])
 
 
 def test_what_could_not_be_told_is_told_later(backup: EmbeddedCluster) -> None:
-    topic = fresh_name("ledger")
-    flow = flow_to(backup.bootstrap_servers, topic)
+    names = fresh_names()
+    flow = flow_to(backup.bootstrap_servers, names)
     standing = Standing(flow)
     commit(flow, Event(EventKind.SET_ASIDE, BAD, 5, -1, "too large"))
     with pytest.raises(ClusterError):
         standing.tell()
-    create_topic(backup.bootstrap_servers, topic)
+    create_all(backup.bootstrap_servers, names)
     assert standing.tell() == "1 set aside"

@@ -9,8 +9,9 @@ import pytest
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.model import TopicPartition
 from tests.checker.stock_reader import CommittedReader
-from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC, MakeMirror, Mirror
+from tests.engine.lane_bench import OFFSETS_PARTITIONS, TOPICS, MakeMirror, Mirror
 from tests.engine.ward import Ward, WardStock
+from tests.zoo.internal_topics import create_all
 from tests.zoo.stations import Stations
 from tests.zoo.topics import create_topic, fresh_name
 
@@ -19,8 +20,7 @@ from tests.zoo.topics import create_topic, fresh_name
 def prepared(cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster]) -> Stations:
     """The clusters with the internal topics of a flow on the target."""
     stations = Stations.of(cluster_pair)
-    create_topic(stations.target, OFFSETS_TOPIC, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
-    create_topic(stations.target, LEDGER_TOPIC)
+    create_all(stations.target, TOPICS, OFFSETS_PARTITIONS)
     return stations
 
 

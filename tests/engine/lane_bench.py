@@ -17,13 +17,20 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.records import Record
 from heliograph.ledger import entries
-from heliograph.model import Assignment, LanePlan, LedgerEntry, Position, Run, TopicPartition
+from heliograph.model import Assignment, InternalTopics, LanePlan, LedgerEntry, Position, Run, TopicPartition
 from tests.checker import compare
 from tests.zoo import raw
 from tests.zoo.stations import Stations
 
 OFFSETS_TOPIC = "lane-test.mm2-offsets.primary.internal"  # the names without prefix belong to tests of whole flows
 LEDGER_TOPIC = "lane-test.mm2-ledger.primary.internal"
+TOPICS = InternalTopics(
+    OFFSETS_TOPIC,
+    LEDGER_TOPIC,
+    "lane-test.mm2-offset-map.primary.internal",
+    "lane-test.mm2-state.primary.internal",
+    "lane-test.mm2-journal.primary.internal",
+)
 OFFSETS_PARTITIONS = 25
 PATIENCE_SECONDS = 60.0
 QUICK = LaneSettings(commit_interval=0.2, limits=FetchLimits(max_wait_ms=50))
@@ -45,8 +52,7 @@ class Mirror:
             owner="test",
             deal=1,
             transactional_ids=[f"{self.transactional_id}-{turn}" for turn in "abc"],
-            offsets_topic=OFFSETS_TOPIC,
-            ledger_topic=LEDGER_TOPIC,
+            topics=TOPICS,
             assignments=[Assignment(source, target) for source, target in self.pairs.items()],
             offsets_read_to=dict.fromkeys(range(OFFSETS_PARTITIONS), 0),
         )

@@ -25,7 +25,7 @@ from heliograph.kafka.fetching import FetchLimits, FetchPoint
 from heliograph.kafka.topics import NewTopic
 from heliograph.model import Event, EventKind, TopicPartition
 from tests.chaos.outages import SOON_MISSED
-from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC, QUICK
+from tests.engine.lane_bench import OFFSETS_PARTITIONS, QUICK, TOPICS
 from tests.engine.ward import LaneWalk, Ward
 from tests.waiting import wait_until
 from tests.zoo import raw
@@ -55,8 +55,8 @@ def clusters(prepared: Stations, backup: EmbeddedCluster) -> Iterator[Clusters]:
         "many", brokers=3, racks=RACKS, separate_controller=True, heap="256m", settings=_SETTINGS
     )  # fmt: skip
     with running_clusters(many) as [three]:
-        create(three, OFFSETS_TOPIC, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
-        create(three, LEDGER_TOPIC)
+        for name in TOPICS:
+            create(three, name, OFFSETS_PARTITIONS if name == TOPICS.offsets else 1)
         yield three, backup
 
 

@@ -14,7 +14,7 @@ from heliograph.engine.bookkeeping import Bookkeeping
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.access import Access
 from heliograph.model import EventKind, TopicPartition
-from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC
+from tests.engine.lane_bench import OFFSETS_PARTITIONS, TOPICS
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
 from tests.zoo import raw
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.kafka
 @pytest.fixture(scope="module")
 def halved() -> Iterator[EmbeddedCluster]:
     with running_clusters(ClusterSpec("halved", brokers=2, separate_controller=True)) as [cluster]:
-        homes = {OFFSETS_TOPIC: [1] * OFFSETS_PARTITIONS, LEDGER_TOPIC: [1]}
+        homes = {name: [1] for name in TOPICS} | {TOPICS.offsets: [1] * OFFSETS_PARTITIONS}
         for name, brokers in homes.items():
             create_on(cluster, name, *brokers)
         yield cluster
@@ -62,7 +62,7 @@ def test_the_flow_is_taken_over_and_other_partitions_flow(primary: EmbeddedClust
     halved.brokers[1].stop()
     wait_until(lambda: not has_leader(remaining, pairs[ward.bad]), "the partition to be without a leader")
 
-    books = Bookkeeping("primary->backup", "primary", Access("backup", [remaining]), OFFSETS_TOPIC, LEDGER_TOPIC)
+    books = Bookkeeping("primary->backup", "primary", Access("backup", [remaining]), TOPICS)
     assert books.fence([f"lane-of-{name}"], pairs.values()) == {pairs[ward.bad]: "has no leader"}
 
     with ward.lane_walk() as walk:

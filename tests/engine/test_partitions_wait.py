@@ -19,7 +19,7 @@ from heliograph.errors import BrokerRefused, PartitionsWait
 from heliograph.kafka.access import Access
 from heliograph.kafka.producing import Batch
 from heliograph.model import EventKind, LanePlan, TopicPartition
-from tests.engine.lane_bench import LEDGER_TOPIC, OFFSETS_PARTITIONS, OFFSETS_TOPIC, QUICK
+from tests.engine.lane_bench import OFFSETS_PARTITIONS, QUICK, TOPICS
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
 from tests.zoo import raw
@@ -75,7 +75,7 @@ def lack(*sources: TopicPartition) -> PartitionsWait:
 def run(monkeypatch: pytest.MonkeyPatch, sessions: Sessions, clock: Clock, attempts: int = 100) -> None:
     monkeypatch.setattr(lane_module, "LaneSession", sessions)
     monkeypatch.setattr(lane_module, "time", clock)
-    plan = LanePlan("a->b", 0, "owner", 1, (), "offsets", "ledger", ())
+    plan = LanePlan("a->b", 0, "owner", 1, (), TOPICS, ())
     access = Access("any", ["localhost:1"])
     lane = Lane(plan, access, access, LaneSettings(), lambda: sessions.begun >= attempts)
     assert list(lane.run()) == []
@@ -114,8 +114,10 @@ def test_refusals_that_concern_no_partition_set_none_aside(monkeypatch: pytest.M
 def thinned() -> Iterator[EmbeddedCluster]:
     """Two brokers, of which the second will be stopped; the books are on the first."""
     with running_clusters(ClusterSpec("thinned", brokers=2, separate_controller=True)) as [cluster]:
-        for name, partitions in ((OFFSETS_TOPIC, OFFSETS_PARTITIONS), (LEDGER_TOPIC, 1)):
-            create_on(cluster, name, {number: [1] for number in range(partitions)})
+        for name in TOPICS:
+            create_on(
+                cluster, name, {number: [1] for number in range(OFFSETS_PARTITIONS if name == TOPICS.offsets else 1)}
+            )
         yield cluster
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from uuid import UUID
 
 import pytest
-from kafka import KafkaProducer
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.copying import CopyRules
@@ -20,13 +18,10 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
-from heliograph.kafka.writer import Writer
-from heliograph.ledger import entries
-from heliograph.ledger.writers import LedgerWriters
-from heliograph.model import Assignment, LedgerEntry, LeftOut, Run, TopicPartition
+from heliograph.model import Assignment, LeftOut, Run, TopicPartition
 from heliograph.transforms.message import Message
 from tests.engine import test_copying, test_transformed_copy
-from tests.zoo.topics import create_topic, fresh_name
+from tests.zoo.internal_topics import announce, create_all, fresh_names
 
 HEADER = "x-from"
 RULES = CopyRules(TopicProvenance(header=HeaderRule(HEADER, ["west", "north"])))
@@ -119,47 +114,20 @@ def test_queries_do_not_see_what_is_left_out() -> None:
 
 
 @pytest.mark.kafka
-def test_each_ledger_counts_where_it_is_named(primary: EmbeddedCluster) -> None:
-    """Also a ledger that is created after the first look."""
+def test_each_flow_counts_where_it_is_named(primary: EmbeddedCluster) -> None:
+    """Also one that begins after the first look."""
     servers = primary.bootstrap_servers
-    one, two, late = fresh_name("ledger"), fresh_name("ledger"), fresh_name("ledger")
+    one, two, late = fresh_names(), fresh_names(), fresh_names()
     access = Access("here", servers.split(","))
-    announce(servers, create_topic(servers, one), 11)
-    announce(servers, create_topic(servers, two), 22)
+    announce(servers, create_all(servers, one), 11)
+    announce(servers, create_all(servers, two), 22)
     with closing(Loop()) as loop:
         provenance = Provenance(loop, Network(loop, access))
         both = provenance.of(LeftOut(frozenset({one, two, late})))
         first = provenance.of(LeftOut(frozenset({one})))
         assert [both.is_mirrored(number) for number in (11, 22, 33, -1)] == [True, True, False, False]
         assert [first.is_mirrored(number) for number in (11, 22, -1)] == [True, False, False]
-        announce(servers, create_topic(servers, late), 44)
+        announce(servers, create_all(servers, late), 44)
         announce(servers, one, 55)
         assert [both.is_mirrored(number) for number in (44, 55, 66)] == [True, True, False]
         assert not provenance.of(LeftOut()).is_mirrored(11)
-
-
-@pytest.mark.kafka
-def test_open_transactions_in_a_ledger_hold_nobody_up(primary: EmbeddedCluster) -> None:
-    """Lanes of flows that read each other's ledgers would wait for each other else."""
-    servers = primary.bootstrap_servers
-    topic = create_topic(servers, fresh_name("ledger"))
-    producer = KafkaProducer(bootstrap_servers=servers, transactional_id=topic)
-    with closing(producer), closing(Loop()) as loop:
-        producer.init_transactions()
-        producer.begin_transaction()
-        producer.send(topic, entries.encode_entry(LedgerEntry("a->b", 0, "test", 77, 0)))
-        producer.flush()
-        announce(servers, topic, 88)
-        began = time.monotonic()
-        writers = LedgerWriters(loop, Network(loop, Access("here", servers.split(","))), topic)
-        assert [writers.wrote(number) for number in (88, 77, 99)] == [True, True, False]
-        assert time.monotonic() - began < 10
-        producer.abort_transaction()
-        announce(servers, topic, 111)
-        assert [writers.wrote(number) for number in (111, 77, 112)] == [True, True, False]
-
-
-def announce(servers: str, topic: str, producer_id: int) -> None:
-    value = entries.encode_entry(LedgerEntry("a->b", 0, "test", producer_id, 0))
-    with Writer(Access("here", servers.split(","))) as writer:
-        writer.append(TopicPartition(topic, 0), [entries.record("a->b", 1_700_000_000_000, value)])

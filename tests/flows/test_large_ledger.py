@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import struct
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,14 @@ import pytest
 from heliograph.cli.main import main
 from heliograph.control.standing import NO_LANE
 from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.kafka import positions, reading, records
+from heliograph.kafka import positions, reading
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import CommittedBatch
 from heliograph.kafka.records import Record
 from heliograph.ledger import entries
 from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
+from tests.aging.logs import batch_of, in_a_row, lay_down
 from tests.chaos.outages import bring_back
 from tests.chaos.stage import write_settings
 from tests.zoo import raw
@@ -40,7 +40,6 @@ _TOPIC = "well-kept"
 _ASIDE, _RESUMED = TopicPartition(_TOPIC, 0), TopicPartition(_TOPIC, 1)
 _DAY_MS = 24 * 3600 * 1000
 _SECONDS = 6  # a user's patience, on a slow machine
-_OFFSET_AND_EPOCH = struct.Struct(">qii")
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,14 @@ def archive(primary: EmbeddedCluster, spare: EmbeddedCluster, tmp_path_factory: 
     """The target's logs are laid down as files, as no producer writes that many small batches in time."""
     create_topic(primary.bootstrap_servers, _TOPIC, 2)
     raw.append(primary.bootstrap_servers, _ASIDE, [raw.batch_of(numbered(50))])
-    create_topic(spare.bootstrap_servers, "mm2-ledger.kept.internal")
+    for kind in ("ledger", "journal", "state", "offset-map"):
+        create_topic(spare.bootstrap_servers, f"mm2-{kind}.kept.internal")
     create_topic(spare.bootstrap_servers, "mm2-offsets.kept.internal", _OFFSETS_PARTITIONS)
     spare.brokers[0].process.kill()
     now_ms = int(time.time() * 1000)
     history = list(_history(now_ms))
-    _lay_down(spare, TopicPartition("mm2-ledger.kept.internal", 0), history)
+    for kind, records in (("ledger", history), ("journal", _journal(now_ms)), ("state", _state(now_ms))):
+        _lay_down(spare, TopicPartition(f"mm2-{kind}.kept.internal", 0), records)
     for where in (_ASIDE, _RESUMED):
         _lay_down(spare, _home(where), _old_positions(where, now_ms))
     bring_back(spare)
@@ -73,34 +74,40 @@ def archive(primary: EmbeddedCluster, spare: EmbeddedCluster, tmp_path_factory: 
 
 
 def _history(now_ms: int) -> Iterator[Record]:
-    """Three days of entries; what was set aside in their first hour is told again now and then."""
+    """Three days of transactions, as if nobody had deleted what the offset map has."""
     began = now_ms - 3 * _DAY_MS
-    telling = Event(EventKind.SET_ASIDE, _ASIDE, -1, -1, "too large")
-    told = {
-        10: [Event(EventKind.SET_ASIDE, _ASIDE, 5, -1, "too large")],
-        20: [Event(EventKind.SET_ASIDE, _RESUMED, 5, -1, "too old")],
-        30: [
-            Event(EventKind.RESUMED, _RESUMED, 5, -1, "goes on"),
-            Event(EventKind.RETENTION, _RESUMED, 5, 9, "long ago"),
-        ],
-        _ENTRIES - 700: [Event(EventKind.RETENTION, _RESUMED, 10, 20, "lately")],
-    }
-    yield _record(entries.encode_owner("kept->vault", "former", began), began)
-    yield _record(entries.encode_entry(_entry(began, 0, "former")), began)
-    yield _record(entries.encode_owner("kept->vault", "keeper", began), began)
     for number in range(_ENTRIES):
         until_end = _ENTRIES - number
         when = now_ms - 90 * until_end if until_end <= 600 else began + number * 1000
-        yield _record(entries.encode_entry(_entry(when, number, "keeper", told.get(number, ()))), when)
-        if number % 1000 == 999:
-            standing = LedgerEntry("kept->vault", NO_LANE, "keeper", 7, when, (), (telling,))
-            yield _record(entries.encode_entry(standing), when)
+        yield _record(entries.encode_entry(_entry(when, number, "keeper")), when)
 
 
-def _entry(when: int, number: int, owner: str, events: Sequence[Event] = ()) -> LedgerEntry:
+def _journal(now_ms: int) -> Iterator[Record]:
+    """What happened long ago, and what happened lately."""
+    began = now_ms - 3 * _DAY_MS
+    told = (
+        (began + 10, Event(EventKind.SET_ASIDE, _ASIDE, 5, -1, "too large")),
+        (began + 20, Event(EventKind.SET_ASIDE, _RESUMED, 5, -1, "too old")),
+        (began + 30, Event(EventKind.RESUMED, _RESUMED, 5, -1, "goes on")),
+        (began + 31, Event(EventKind.RETENTION, _RESUMED, 5, 9, "long ago")),
+        (now_ms - 100_000, Event(EventKind.RETENTION, _RESUMED, 10, 20, "lately")),
+    )
+    for when, event in told:
+        yield _record(entries.encode_entry(LedgerEntry("kept->vault", 0, "keeper", 7, when, (), (event,))), when)
+
+
+def _state(now_ms: int) -> Iterator[Record]:
+    began = now_ms - 3 * _DAY_MS
+    yield entries.owner_record("kept->vault", "former", began)
+    yield entries.owner_record("kept->vault", "keeper", began)
+    aside = Event(EventKind.SET_ASIDE, _ASIDE, -1, -1, "too large")
+    yield entries.standing_record(LedgerEntry("kept->vault", NO_LANE, "keeper", -1, began + 10_000, (), (aside,)))
+
+
+def _entry(when: int, number: int, owner: str) -> LedgerEntry:
     target = TopicPartition(f"kept.{_TOPIC}", 1)
     progress = PartitionProgress(_RESUMED, target, (Run(10 * number, 10 * number, 10),), 10 * number + 9, 1000, when)
-    return LedgerEntry("kept->vault", 0, owner, 7, when, (progress,), tuple(events))
+    return LedgerEntry("kept->vault", 0, owner, 7, when, (progress,))
 
 
 def _old_positions(where: TopicPartition, now_ms: int) -> Iterator[Record]:
@@ -119,15 +126,8 @@ def _home(where: TopicPartition) -> TopicPartition:
 
 
 def _lay_down(cluster: EmbeddedCluster, where: TopicPartition, wanted: Iterable[Record]) -> None:
-    """Make these records, each in a batch of its own, the log of a partition whose broker was killed."""
-    folder = cluster.brokers[0].spec.folder / "data" / str(where)
-    for stale in (*folder.glob("*.index"), *folder.glob("*.timeindex")):
-        stale.unlink()
-    with open(folder / "00000000000000000000.log", "wb") as log:
-        for offset, record in enumerate(wanted):
-            batch = records.encode([record])
-            _OFFSET_AND_EPOCH.pack_into(batch, 0, offset, len(batch) - 12, 0)
-            log.write(batch)
+    """Make these records, each in a batch of its own, the log of a partition."""
+    lay_down(cluster, where, in_a_row(batch_of([record]) for record in wanted))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from heliograph.engine.mirror import Mirror
 from heliograph.engine.settings import FlowSettings
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.access import Access
+from heliograph.model import InternalTopics
 
 _LONGEST_PAUSE = 10
 
@@ -35,7 +36,7 @@ class _OutOfReach:
 
     name = "hub->far"
     was_taken_over = False
-    settings = FlowSettings("hub->far", Access("hub", []), Access("far", []), "offsets", "ledger")
+    settings = FlowSettings("hub->far", Access("hub", []), Access("far", []), InternalTopics("o", "l", "m", "s", "j"))
 
     def __init__(self) -> None:
         self.failures: list[str] = []

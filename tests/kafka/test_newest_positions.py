@@ -10,7 +10,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import positions, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.network import opened
-from heliograph.kafka.newest_positions import all_positions, newest_positions
+from heliograph.kafka.newest_positions import PositionReader, all_positions, newest_positions
 from heliograph.kafka.records import Record
 from heliograph.model import Position, TopicPartition
 from tests.zoo.topics import create_topic, fresh_name
@@ -55,3 +55,21 @@ def test_those_far_back_are_found(backup: EmbeddedCluster, topic: str) -> None:
         write(backup, topic, {TopicPartition("busy", number): 1 for number in range(1_000)})
     with opened(_access(backup), [topic]) as (loop, network):
         assert newest_positions(loop, network, topic, "a", {ORDERS}) == {ORDERS: Position(3)}
+
+
+def test_what_is_wanted_later_is_found_though_it_is_old(backup: EmbeddedCluster, topic: str) -> None:
+    """Or a topic that is mirrored again would begin at its first record."""
+    write(backup, topic, {ORDERS: 3, HEARTBEATS: 1})
+    for _ in range(3):
+        write(backup, topic, {TopicPartition("busy", number): 1 for number in range(1_000)})
+    reader = PositionReader("a", topic)
+    with opened(_access(backup), [topic]) as (loop, network):
+        reader.follow(loop, network, {TopicPartition("busy", 5)})
+        assert ORDERS not in reader.known
+        write(backup, topic, {HEARTBEATS: 2})
+        reader.follow(loop, network, {TopicPartition("busy", 5), ORDERS})
+        assert (reader.known[ORDERS], reader.known[HEARTBEATS]) == (Position(3), Position(2))
+        write(backup, topic, {ORDERS: 4})
+        reader.follow(loop, network, {ORDERS})
+        assert reader.known[ORDERS] == Position(4)
+        assert reader.read_to == {0: 3_004}

@@ -14,7 +14,7 @@ from heliograph.kafka.network import opened
 from heliograph.kafka.records import Record
 from heliograph.ledger import entries
 from heliograph.model import Event, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
-from heliograph.sync.topics import create_topics, internal_topics, ledger_topic, offsets_topic
+from heliograph.sync.topics import create_topics, flow_topics, internal_topics, offsets_topic
 from tests.sync.moving import Moving
 from tests.zoo import raw
 from tests.zoo.topics import create_topic
@@ -55,7 +55,10 @@ class HandmadeMirror:
         create_topic(moving.target, remote, settings=settings)
         with Admin(access_for(flow.target, "admin")) as admin:
             create_topics(internal_topics(flow), admin)
-        return cls(moving, TopicPartition(topic, 0), TopicPartition(remote, 0))
+        made = cls(moving, TopicPartition(topic, 0), TopicPartition(remote, 0))
+        made._append(flow_topics(flow).state, 0, entries.owner_record(flow.name, "test", TIME))
+        made._append(flow_topics(flow).state, 0, entries.producer_record(flow.name, "test", PRODUCER_ID, TIME))
+        return made
 
     def write(self, source: Sequence[Buffer], target: Sequence[Buffer]) -> None:
         """Append batches to both sides."""
@@ -69,7 +72,10 @@ class HandmadeMirror:
         done = last.source + last.length - 1
         progress = PartitionProgress(self.source, self.target, runs, done, byte_count, TIME)
         entry = LedgerEntry(flow.name, 0, "test", PRODUCER_ID, TIME, (progress,), tuple(events))
-        self._append(ledger_topic(flow), 0, Record(0, TIME, b"", entries.encode_entry(entry)))
+        record = Record(0, TIME, b"", entries.encode_entry(entry))
+        self._append(flow_topics(flow).ledger, 0, record)
+        if events:
+            self._append(flow_topics(flow).journal, 0, record)
         self.stand_at(Position(done, last.target + last.length - 1))
         return entry
 

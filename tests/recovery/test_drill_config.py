@@ -20,7 +20,7 @@ from heliograph.recovery.drill.config import (
 )
 from heliograph.recovery.drill.names import DrillNames
 from heliograph.sync.progress_group import progress_group_id
-from heliograph.sync.topics import ledger_topic, offsets_topic
+from heliograph.sync.topics import flow_topics
 
 _FILE = """
 clusters = primary, backup, third
@@ -89,7 +89,7 @@ def test_only_canaries_take_part(drill: DrillConfig) -> None:
 def test_all_books_are_the_drill_s_own(drill: DrillConfig) -> None:
     flow = drill.flow
     own = (
-        ledger_topic(flow), offsets_topic(flow), str(flow.get("config.storage.topic")),
+        *flow_topics(flow), str(flow.get("config.storage.topic")),
         str(flow.get("status.storage.topic")), str(flow.get("group.id")), *drill.copies.values(),
         flow.replication_policy.checkpoints_topic(flow.source.alias),
     )  # fmt: skip

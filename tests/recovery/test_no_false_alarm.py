@@ -206,7 +206,7 @@ def test_what_mirrormaker_2_has_copied_before_is_left_out(make: Maker, cluster_p
     mirror.write(in_batches(records, 10), in_batches(records[:3] + records, 10))
     mirror.stand_at(Position(9))
     assert verified(mirror.moving).left_out == [
-        f"{topic}-0: offsets 0 to 9: the ledger does not tell where they were mirrored to"
+        f"{topic}-0: offsets 0 to 9: it is not written down where they were mirrored to"
     ]
     mirror.enter([Run(10, 13, 10)])
     result = verified(mirror.moving)

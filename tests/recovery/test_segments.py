@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.model import Event, EventKind, PartitionProgress, Run, TopicPartition
+from heliograph.ledger.offset_map import OffsetMap
+from heliograph.model import Event, EventKind, LedgerEntry, PartitionProgress, Run, TopicPartition
 from heliograph.recovery.verification.segments import Bounds, Coverage, Pair, PartitionHistory
 
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("a.t", 0)
@@ -22,11 +23,31 @@ def progress(*runs: Run, last: int | None = None, size: int = 100) -> PartitionP
     return PartitionProgress(SOURCE, TARGET, runs, done, size, 0)
 
 
+class Story:
+    """What a ledger and a journal tell of one partition."""
+
+    def __init__(self, *entries: PartitionProgress) -> None:
+        self._map = OffsetMap()
+        self._events: list[Event] = []
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, progress: PartitionProgress, events: Sequence[Event] = ()) -> None:
+        self._map.add(LedgerEntry("a->b", 0, "me", 1, 0, (progress,), tuple(events)))
+        self._events += events
+
+    def happened(self, event: Event) -> None:
+        self._map.add(LedgerEntry("a->b", 0, "me", 1, 0, (), (event,)))
+        self._events.append(event)
+
+    def history(self, begins_at_start: bool = False) -> PartitionHistory:
+        known = self._map.of(SOURCE)
+        assert known is not None
+        return PartitionHistory(known, begins_at_start, 10.0, self._events)
+
+
 def history(*entries: PartitionProgress, begins_at_start: bool = False) -> PartitionHistory:
-    found = PartitionHistory(TARGET, begins_at_start)
-    for entry in entries:
-        found.add(entry)
-    return found
+    return Story(*entries).history(begins_at_start)
 
 
 def event(kind: EventKind, first: int, end: int) -> Event:
@@ -34,9 +55,14 @@ def event(kind: EventKind, first: int, end: int) -> Event:
 
 
 def covered(
-    found: PartitionHistory, source: Bounds = EVERYTHING, target: Bounds = EVERYTHING, start: int = 0, size: int = BIG
+    found: PartitionHistory | Story,
+    source: Bounds = EVERYTHING,
+    target: Bounds = EVERYTHING,
+    start: int = 0,
+    size: int = BIG,
 ) -> Coverage:
-    return found.coverage(source, target, start, size)
+    history = found.history() if isinstance(found, Story) else found
+    return history.coverage(source, target, start, size)
 
 
 def ranges(coverage: Coverage) -> list[tuple[int, int, int, int]]:
@@ -109,7 +135,7 @@ def test_what_came_before_the_ledger_is_left_out_and_said() -> None:
 
 
 def test_a_topic_created_anew_leaves_out_what_came_before() -> None:
-    found = history(progress(Run(0, 0, 10)))
+    found = Story(progress(Run(0, 0, 10)))
     found.happened(event(EventKind.RECREATED, 10, -1))
     assert ranges(covered(found)) == []
     found.add(progress(Run(0, 11, 4)))
@@ -119,13 +145,13 @@ def test_a_topic_created_anew_leaves_out_what_came_before() -> None:
 
 
 def test_records_of_the_old_topic_in_the_same_transaction_are_left_out_too() -> None:
-    found = history(progress(Run(0, 0, 10)))
+    found = Story(progress(Run(0, 0, 10)))
     found.add(progress(Run(10, 11, 5), Run(0, 16, 4), last=3), [event(EventKind.RECREATED, 15, -1)])
     assert ranges(covered(found)) == [(0, 16, 4, 20)]
 
 
 def test_a_log_that_was_cut_back_leaves_out_what_it_lost() -> None:
-    found = history(progress(Run(0, 0, 10)))
+    found = Story(progress(Run(0, 0, 10)))
     found.happened(event(EventKind.TRUNCATION, 6, 10))
     found.add(progress(Run(6, 11, 5)))
     coverage = covered(found)
@@ -134,7 +160,7 @@ def test_a_log_that_was_cut_back_leaves_out_what_it_lost() -> None:
 
 
 def test_a_log_that_parted_ways_nobody_knows_where_leaves_out_all_before() -> None:
-    found = history(progress(Run(0, 0, 10)))
+    found = Story(progress(Run(0, 0, 10)))
     found.happened(event(EventKind.TRUNCATION, 10, 10))
     found.add(progress(Run(10, 11, 5)))
     assert ranges(covered(found)) == [(10, 11, 15, 16)]
@@ -150,7 +176,7 @@ def test_a_target_created_anew_leaves_out_what_it_had() -> None:
     found = history(progress(Run(0, 0, 10)), progress(Run(10, 0, 5)))
     coverage = covered(found)
     assert ranges(coverage) == [(10, 0, 15, 5)]
-    assert "what was mirrored before the target was created anew" in coverage.left_out
+    assert "earlier copies of what was mirrored again, or to an earlier target, from offset 10" in coverage.left_out
 
 
 def test_a_target_that_lost_its_end_is_a_difference() -> None:
@@ -164,10 +190,12 @@ def test_what_an_open_transaction_hides_on_the_target_is_left_out() -> None:
     assert coverage.left_out == ["offsets 7 to 9, which an open transaction on the target hides"]
 
 
-def test_each_copy_of_what_was_mirrored_again_is_compared() -> None:
-    found = history(progress(Run(0, 0, 10)), progress(Run(0, 11, 12)))
-    assert ranges(covered(found)) == [(0, 0, 10, 10), (0, 11, 12, 23)]
-    assert len(covered(found).left_out) == 1
+def test_of_what_was_mirrored_again_the_newest_copy_is_compared() -> None:
+    found = history(progress(Run(0, 0, 5), Run(5, 6, 5)), progress(Run(3, 12, 12)))
+    assert ranges(covered(found)) == [(0, 0, 3, 3), (3, 12, 15, 24)]
+    assert covered(found).left_out == [
+        "earlier copies of what was mirrored again, or to an earlier target, from offset 3"
+    ]
 
 
 def test_one_run_is_cut_into_slices_of_the_wanted_size() -> None:
@@ -186,7 +214,7 @@ def test_one_run_is_cut_into_slices_of_the_wanted_size() -> None:
 def test_slices_follow_each_other_and_pair_every_record_with_its_copy(
     steps: Sequence[tuple[int, int, int]], size: int, source_first: int, target_first: int
 ) -> None:
-    found, copies = PartitionHistory(TARGET, False), {}
+    found, copies = Story(), {}
     source = target = 0
     for skipped, length, marker in steps:
         source += skipped

@@ -23,14 +23,13 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.network import Network
-from heliograph.kafka.records import Record
 from heliograph.ledger import entries
 from heliograph.model import Assignment, LanePlan, TopicPartition
 from heliograph.sync.topics import (
     apply_topics,
     create_topics,
+    flow_topics,
     internal_topics,
-    ledger_topic,
     left_out,
     read_plan,
 )
@@ -77,9 +76,9 @@ class Moving:
             create_topics(internal_topics(flow), target)
             plan = read_plan(flow, source, target)
             apply_topics(plan, target)
-            ledger_end = target.end_offsets([TopicPartition(ledger_topic(flow), 0)]).popitem()[1]
+            state_end = target.end_offsets([TopicPartition(flow_topics(flow).state, 0)]).popitem()[1]
             ends = {where: end for where, end in source.end_offsets(plan.mirrored).items() if end}
-        ledger_read_to = announce_owner(flow) if takes_over else ledger_end
+        state_read_to = announce_owner(flow) if takes_over else state_end
         done = self._done.setdefault(flow.name, {})
         deadline = time.monotonic() + PATIENCE_SECONDS
 
@@ -89,19 +88,18 @@ class Moving:
 
         assignments = [Assignment(where, plan.mirrored[where]) for where in plan.mirrored]
         for entry in Lane(
-            lane_plan(flow, assignments, ledger_read_to, lane), source_access, target_access, QUICK, is_done
+            lane_plan(flow, assignments, state_read_to, lane), source_access, target_access, QUICK, is_done
         ).run():
             done.update({progress.source: progress.last_offset + 1 for progress in entry.partitions})
 
 
-def lane_plan(flow: FlowConfig, assignments: Sequence[Assignment], ledger_read_to: int, lane: str = "") -> LanePlan:
+def lane_plan(flow: FlowConfig, assignments: Sequence[Assignment], state_read_to: int, lane: str = "") -> LanePlan:
     """One lane that copies all."""
     partitions = flow.get("offset.storage.partitions")
     assert isinstance(partitions, int)
     return LanePlan(
-        flow.name, 0, "test", 1, [f"{flow.name}-{lane}{turn}" for turn in "ab"], str(flow.get("offset.storage.topic")),
-        ledger_topic(flow), assignments, offsets_read_to=dict.fromkeys(range(partitions), 0),
-        ledger_read_to=ledger_read_to,
+        flow.name, 0, "test", 1, [f"{flow.name}-{lane}{turn}" for turn in "ab"], flow_topics(flow), assignments,
+        offsets_read_to=dict.fromkeys(range(partitions), 0), state_read_to=state_read_to,
         left_out={item.source.topic: left_out(flow, item.source.topic) for item in assignments},
     )  # fmt: skip
 
@@ -110,10 +108,10 @@ def announce_owner(flow: FlowConfig) -> int:
     """Write down, as a mirror that starts does, that the flow is ours; returns at which offset of the ledger."""
     with closing(Loop()) as loop:
         network = Network(loop, access_for(flow.target, "producer"))
-        network.refresh([ledger_topic(flow)])
+        network.refresh([flow_topics(flow).state])
         now_ms = int(time.time() * 1000)  # the ledger keeps nothing of 1970
-        record = Record(0, now_ms, b"", entries.encode_owner(flow.name, "test", 0))
-        return writing.append(loop, network, TopicPartition(ledger_topic(flow), 0), [record])
+        record = entries.owner_record(flow.name, "test", now_ms)
+        return writing.append(loop, network, TopicPartition(flow_topics(flow).state, 0), [record])
 
 
 def make_moving(

@@ -15,7 +15,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.ledger.offset_map import Place
 from heliograph.model import TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
-from heliograph.sync.topics import ledger_topic
+from heliograph.sync.topics import flow_topics, ledger_topic
 from heliograph.sync.translation import Translation, Translator
 from tests.sync.moving import Moving, make_moving, produce
 from tests.waiting import wait_until
@@ -49,7 +49,7 @@ def admins(moving: Moving) -> Iterator[tuple[Admin, Admin]]:
 def reader_of(moving: Moving) -> LedgerReader:
     flow = moving.flow
     target = access_for(flow.target, "consumer")
-    return LedgerReader(target, moving.name, ledger_topic(flow), str(flow.get("offset.storage.topic")))
+    return LedgerReader(target, moving.name, flow_topics(flow))
 
 
 def translated(moving: Moving, admins: tuple[Admin, Admin], where: TopicPartition, offset: int) -> Translation:

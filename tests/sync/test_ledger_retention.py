@@ -15,6 +15,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, SettingSource, TopicSetting
 from heliograph.sync.topics import (
     create_topics,
+    flow_topics,
     internal_topics,
     keep_internal_settings,
     ledger_topic,
@@ -25,7 +26,7 @@ from tests.zoo.topics import fresh_name
 
 FOURTEEN_DAYS = 14 * 24 * 60 * 60 * 1000
 LEDGER_SEGMENT = 16 * 1024 * 1024
-OFFSETS_SEGMENT = 1024 * 1024
+SMALL_SEGMENT = 1024 * 1024
 
 
 class Site:
@@ -58,7 +59,12 @@ def test_the_ledger_is_asked_for_with_that_retention(tmp_path: Path, settings: s
     assert wanted[ledger_topic(flow)] == {
         "cleanup.policy": "delete", "retention.ms": expected, "segment.bytes": str(LEDGER_SEGMENT)
     }  # fmt: skip
-    assert wanted[offsets_topic(flow)] == {"cleanup.policy": "compact", "segment.bytes": str(OFFSETS_SEGMENT)}
+    topics, compacted = flow_topics(flow), {"cleanup.policy": "compact"}
+    assert wanted[topics.journal] == {
+        "cleanup.policy": "delete", "retention.ms": expected, "segment.bytes": str(SMALL_SEGMENT)
+    }  # fmt: skip
+    assert wanted[topics.offsets] == wanted[topics.state] == compacted | {"segment.bytes": str(SMALL_SEGMENT)}
+    assert wanted[topics.offset_map] == compacted | {"segment.bytes": str(LEDGER_SEGMENT)}
 
 
 # -- real brokers ------------------------------------------------------------------------------------------
@@ -96,8 +102,7 @@ def test_a_new_ledger_has_the_retention_of_the_file(site: Site, target: Admin, s
     assert settings_of(target, ledger_topic(flow)) == {
         "cleanup.policy": "delete", "retention.ms": expected, "segment.bytes": str(LEDGER_SEGMENT)
     }  # fmt: skip
-    others = [topic.name for topic in internal_topics(flow) if topic.name != ledger_topic(flow)]
-    assert others
+    others = flow_topics(flow).offsets, flow_topics(flow).offset_map, flow_topics(flow).state
     assert all("retention.ms" not in settings_of(target, name) for name in others)
 
 
@@ -138,4 +143,4 @@ def test_internal_topics_of_an_earlier_version_get_small_segments(site: Site, ta
     await_settings(
         target, ledger_topic(flow), {"cleanup.policy": "delete", "retention.ms": str(FOURTEEN_DAYS), **segments}
     )
-    await_settings(target, offsets_topic(flow), {"cleanup.policy": "compact", "segment.bytes": str(OFFSETS_SEGMENT)})
+    await_settings(target, offsets_topic(flow), {"cleanup.policy": "compact", "segment.bytes": str(SMALL_SEGMENT)})

@@ -79,10 +79,13 @@ def test_what_is_switched_off_needs_no_right(make_flow: FlowMaker, text: str, op
 
 def test_book_keeping_is_read_and_written(make_flow: FlowMaker) -> None:
     flow = make_flow()
-    expected = ["mm2-offsets.a.internal", "mm2-ledger.a.internal", "a.checkpoints.internal"]
-    assert book_keeping_topics(flow) == [*expected, "mm2-offset-syncs.a.internal", "heartbeats"]
+    kinds = "offsets", "ledger", "offset-map", "state", "journal"
+    own = [f"mm2-{kind}.a.internal" for kind in kinds]
+    others = ["a.checkpoints.internal", "mm2-offset-syncs.a.internal", "heartbeats"]
+    assert book_keeping_topics(flow) == [*own, *others]
     needed = {Operation.Read, Operation.Write, Operation.Describe, Operation.Create}
-    assert needs_of(flow)["mm2-ledger.a.internal"].operations == needed
+    assert needs_of(flow)["mm2-ledger.a.internal"].operations == needed | {Operation.Delete}
+    assert needs_of(flow)["mm2-state.a.internal"].operations == needed
     assert needs_of(flow)["heartbeats"].operations == needed - {Operation.Read}
 
 

@@ -18,7 +18,7 @@ from heliograph.kafka.topics import NewTopic, Operation, SettingSource, TopicSet
 from heliograph.policy.filters import DefaultConfigPropertyFilter
 from heliograph.recovery.producers.fence import FenceWay, ProducerFence
 from heliograph.sync.topic_settings import SettingChanges, TopicSettingsSync, wanted_changes
-from heliograph.sync.topics import apply_topics, keep_internal_settings, ledger_topic, offsets_topic, read_plan
+from heliograph.sync.topics import apply_topics, flow_topics, keep_internal_settings, ledger_topic, read_plan
 from tests.waiting import wait_until
 
 FlowMaker = Callable[..., FlowConfig]
@@ -310,7 +310,7 @@ def test_a_ledger_whose_retention_may_not_be_changed_is_told(make_flow: FlowMake
     some = {Operation.Describe, Operation.DescribeConfigs}
     with Admin(Access("b", guarded.bootstrap_servers.split(","))) as owner:
         make_topic(owner, ledger, retention_ms="50000", segment_bytes="1048576")
-        owner.create_acls([Acl(topic, "User:mirror", each) for topic in (ledger, offsets_topic(flow)) for each in some])
+        owner.create_acls([Acl(topic, "User:mirror", each) for topic in flow_topics(flow) for each in some])
     login = Credentials("PLAIN", "mirror", Secret("mirror-secret"))
     with Admin(Access("b", guarded.addresses("CLIENTS").split(","), credentials=login)) as target:
         wait_until(lambda: target.topic_rights([ledger]) == {ledger: some}, f"the rights {some}", 10)

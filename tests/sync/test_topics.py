@@ -182,13 +182,17 @@ def test_defaults_of_the_source_are_carried_over_if_asked_for(make_flow: FlowMak
 
 def test_positions_and_ledger_have_topics_of_their_own(make_flow: FlowMaker) -> None:
     text = "offset.storage.replication.factor=1\nledger.topic.replication.factor=2\n"
-    offsets, ledger = internal_topics(make_flow(text))
+    offsets, ledger, offset_map, state, journal = internal_topics(make_flow(text))
     settings = {"cleanup.policy": "compact", "segment.bytes": str(1024 * 1024)}
     assert offsets == NewTopic("mm2-offsets.a.internal", 25, 1, settings)
     assert (ledger.name, ledger.partitions, ledger.replication_factor) == ("mm2-ledger.a.internal", 1, 2)
-    assert ledger.settings == {
-        "cleanup.policy": "delete", "retention.ms": "1209600000", "segment.bytes": str(16 * 1024 * 1024)
-    }  # fmt: skip
+    large = {"segment.bytes": str(16 * 1024 * 1024)}
+    assert ledger.settings == {"cleanup.policy": "delete", "retention.ms": "1209600000", **large}
+    assert offset_map == NewTopic("mm2-offset-map.a.internal", 1, 2, {"cleanup.policy": "compact", **large})
+    assert state == NewTopic("mm2-state.a.internal", 1, 2, settings)
+    assert journal == NewTopic(
+        "mm2-journal.a.internal", 1, 2, settings | {"cleanup.policy": "delete", "retention.ms": "1209600000"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,9 +261,9 @@ def test_internal_topics_are_created_as_far_as_brokers_allow(make_flow: FlowMake
     flow = make_flow("offset.storage.topic=mm2-offsets.sync-test.internal\n")
     wanted = [replace(topic, name=topic.name.replace(".a.", ".sync-test.")) for topic in internal_topics(flow)]
     with Admin(target_access) as target:
-        assert [item.outcome.status for item in create_topics(wanted, target)] == [Status.DONE, Status.DONE]
+        assert [item.outcome.status for item in create_topics(wanted, target)] == [Status.DONE] * 5
         again = create_topics(wanted, target)
-        assert [(item.outcome.status, item.warning) for item in again] == [(Status.ALREADY, "")] * 2
+        assert [(item.outcome.status, item.warning) for item in again] == [(Status.ALREADY, "")] * 5
         topics = target.topics()
         assert topics["mm2-offsets.sync-test.internal"].partitions == 25
         settings = target.topic_settings([topic.name for topic in wanted])

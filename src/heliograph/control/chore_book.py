@@ -1,4 +1,4 @@
-"""Writes into the ledger how the chores of a flow are getting on, so that `status` shows it from any machine."""
+"""Writes into the flow's state how the chores of a flow are getting on, so that `status` shows it from any machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ChoreBook(Closeable):
     def __init__(self, flow: FlowDriver, reports: Callable[[], Sequence[ChoreReport]]) -> None:
         self._flow = flow
         self._reports = reports
-        self._where = TopicPartition(flow.settings.ledger_topic, 0)
+        self._where = TopicPartition(flow.settings.topics.state, 0)
         self._writer = Writer(flow.settings.target)
         self._failures: dict[str, str] = {}
         self._written_at = -_REPEAT_SECONDS
@@ -37,12 +37,12 @@ class ChoreBook(Closeable):
 
     def write(self) -> str:
         """Write it down, if there is something new or it is time."""
-        states = [report.state() for report in self._reports() if report.runs]
+        states = [report.state() for report in self._reports() if report.runs or report.failure]
         failures = {state.name: state.failure for state in states}
         now = time.monotonic()
         if states and (failures != self._failures or now - self._written_at >= _REPEAT_SECONDS):
             now_ms = int(time.time() * 1000)
-            value = entries.encode_chores(self._flow.name, self._flow.owner, now_ms, states)
-            self._writer.append(self._where, [entries.record(self._flow.name, now_ms, value)])
+            record = entries.chores_record(self._flow.name, self._flow.owner, now_ms, states)
+            self._writer.append(self._where, [record])
             self._failures, self._written_at = failures, now
         return ""

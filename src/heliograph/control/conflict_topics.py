@@ -13,7 +13,7 @@ from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.topics import NewTopic, Status, TopicInfo
 from heliograph.model import TopicPartition
-from heliograph.sync.topics import create_topics, ledger_topic
+from heliograph.sync.topics import create_topics, flow_topics
 from heliograph.sync.watched_topics import WatchedTopics
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,6 @@ class ConflictTopics:
 
     def _origin(self, topic: str) -> TopicOrigin:
         bringers = [flow for flow in self._config.flows if flow.keeps_names]
-        ledgers = {flow.source.alias: ledger_topic(flow) for flow in bringers}
+        topics = {flow.source.alias: flow_topics(flow) for flow in bringers}
         header = next((flow.provenance_header for flow in bringers if flow.provenance_header), "")
-        return TopicOrigin(self._watched.logical_topic(topic), self._watched.origin(topic), ledgers, header)
+        return TopicOrigin(self._watched.logical_topic(topic), self._watched.origin(topic), topics, header)

@@ -11,7 +11,7 @@ from heliograph.engine.transforming import TransformSettings
 from heliograph.kafka.access import access_for
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.sync.topics import dead_letters_topic, ledger_topic, left_out, offsets_topic
+from heliograph.sync.topics import dead_letters_topic, flow_topics, left_out
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")  # in the order of their numbers in a batch's attributes
 _SHOWN = {"full": True, "none": False, "auto": None}
@@ -24,8 +24,7 @@ def flow_settings(flow: FlowConfig) -> FlowSettings:
         name=flow.name,
         source=access_for(flow.source, "consumer"),
         target=access_for(flow.target, "producer"),
-        offsets_topic=offsets_topic(flow),
-        ledger_topic=ledger_topic(flow),
+        topics=flow_topics(flow),
         left_out=partial(left_out, flow),
         max_lanes=flow.number("tasks.max"),
         refresh_seconds=_refresh_seconds(flow),

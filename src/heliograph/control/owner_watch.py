@@ -15,7 +15,7 @@ _INTERVAL = 10.0
 
 
 class OwnerWatch:
-    """Reads on in the ledger, and looks only for new owners."""
+    """Reads on in the flow's state, and looks only for new owners."""
 
     def __init__(self, flow: FlowDriver) -> None:
         self._flow = flow
@@ -27,7 +27,7 @@ class OwnerWatch:
 
     def look(self) -> str:
         """See whether somebody else has come; what an open transaction hides is seen the next time."""
-        topic, start = self._flow.settings.ledger_topic, max(self._read_to, self._flow.owned_from)
+        topic, start = self._flow.settings.topics.state, max(self._read_to, self._flow.owned_from)
         with opened(self._flow.settings.target, [topic]) as (loop, network):
             end = reading.list_offsets(network, topic, {0: LATEST}, READ_COMMITTED)[0]
             for batch in reading.read_batches(loop, network, topic, {0: start}, {0: end}):

@@ -20,6 +20,7 @@ from heliograph.control.connector import Connector, RunState
 from heliograph.control.flow_settings import flow_settings
 from heliograph.control.history import History, Point
 from heliograph.control.lag_watch import LagWatch, PartitionLag
+from heliograph.control.map_keeper import MapKeeper
 from heliograph.control.meter import FlowMeter
 from heliograph.control.owner_watch import OwnerWatch
 from heliograph.control.sight_book import SightBook
@@ -31,6 +32,7 @@ from heliograph.engine.tables.rules import SqlRules
 from heliograph.errors import HeldUp
 from heliograph.model import Assignment, Event, EventKind, LedgerEntry, TopicPartition
 from heliograph.sync.group_offsets import GroupOffsets
+from heliograph.sync.translation import Ledgers
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ class LaneState:
 class RunningFlow:
     """A pair of clusters in this process; without a driver it only writes heartbeats."""
 
-    def __init__(self, config: MirrorConfig, flow: FlowConfig) -> None:
+    def __init__(self, config: MirrorConfig, flow: FlowConfig, ledgers: Ledgers) -> None:
         self.config = flow
         self.meter = FlowMeter()
         self.driver = TableFlowDriver(flow_settings(flow), ClusterTopics(flow), _rules(flow)) if flow.enabled else None
@@ -87,7 +89,8 @@ class RunningFlow:
         self._events: deque[Event] = deque(maxlen=_KEPT_EVENTS)
         self._lock = threading.Lock()
         self._stuck = StuckPartitions()
-        self.groups = GroupOffsets(flow, config.opposite_of(flow))
+        self._ledgers = ledgers
+        self.groups = GroupOffsets(flow, config.opposite_of(flow), ledgers)
         self._is_started = False
         self._chores = self._make_chores(config)
 
@@ -127,7 +130,7 @@ class RunningFlow:
         with self._lock:
             if self._is_started:
                 self._chores.stop()
-            self.groups = GroupOffsets(self.config, config.opposite_of(self.config))
+            self.groups = GroupOffsets(self.config, config.opposite_of(self.config), self._ledgers)
             self._chores = self._make_chores(config)
             if self._is_started:
                 self._chores.start()
@@ -141,6 +144,8 @@ class RunningFlow:
         driver.followers[:] = [self.meter.mirrored, self._note]
         own = [Standing(driver).chore(), OwnerWatch(driver).chore(), ChoreBook(driver, chores.reports).chore()]
         own.append(SightBook(driver, lag_watch).chore())
+        if driver.settings.lane.is_exactly_once:
+            own.append(MapKeeper(driver, self._ledgers.of(self.config)).chore())
         for chore in (*duties.duties(config, self.config, driver, self.groups, self.meter), *own):
             chores.add(self._gated(chore, driver.in_charge.is_set))
         orders = Chore("orders", ORDERS_SECONDS, lambda: self.follow_orders())

@@ -20,6 +20,7 @@ from heliograph.engine.flow import FlowDriver
 from heliograph.engine.mirror import Mirror
 from heliograph.errors import ConfigError, HeliographError
 from heliograph.sync.progress_group import progress_group_id
+from heliograph.sync.translation import Ledgers
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ class RunningMirror:
         _check_progress_groups(config)
         self.config = config
         self.started_at_ms = int(time.time() * 1000)
-        self.flows = {flow.name: RunningFlow(config, flow) for flow in config.flows}
+        ledgers = Ledgers()
+        self.flows = {flow.name: RunningFlow(config, flow, ledgers) for flow in config.flows}
         self.conflicts = {item.cluster.alias: RunningConflicts(item, self.flows.values) for item in config.conflicts}
         self._mirror: Mirror | None = None
         self._changes: dict[str, Changes] = {}

@@ -1,4 +1,4 @@
-"""Writes into the ledger how far the source reaches, so that after its loss it can be told what was not mirrored."""
+"""Writes into the flow's state how far the source reaches, to tell after its loss what was not mirrored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SightBook(Closeable):
     def __init__(self, flow: FlowDriver, watch: LagWatch) -> None:
         self._flow = flow
         self._watch = watch
-        self._where = TopicPartition(flow.settings.ledger_topic, 0)
+        self._where = TopicPartition(flow.settings.topics.state, 0)
         self._writer = Writer(flow.settings.target)
         self._told = SourceSight(0)
 
@@ -42,6 +42,5 @@ class SightBook(Closeable):
         if not lags or at_ms - self._told.at_ms < (1 if ends != self._told.ends else _REPEAT_SECONDS) * 1000:
             return ""
         self._told = SourceSight(at_ms, ends)
-        value = entries.encode_sight(self._flow.name, self._flow.owner, self._told)
-        self._writer.append(self._where, [entries.record(self._flow.name, at_ms, value)])
+        self._writer.append(self._where, [entries.sight_record(self._flow.name, self._flow.owner, self._told)])
         return f"{len(ends)} of {len(lags)} partitions behind"

@@ -93,13 +93,13 @@ def read_status(flow: FlowConfig) -> FlowStatus:
     source_admin, target_admin = access_for(flow.source, "admin"), access_for(flow.target, "admin")
     with Admin(source_admin) as source, Admin(target_admin) as target:
         pairs = read_plan(flow, source, target).mirrored
-        existing = target.topics([settings.offsets_topic, settings.ledger_topic])
+        existing = target.topics([settings.topics.offsets, settings.topics.ledger])
     known: dict[TopicPartition, Position] = {}
     tail = LedgerTail(now_ms)
     if len(existing) == 2:  # both book-keeping topics are there: the flow has run before
         with opened(target_admin, list(existing)) as (loop, network):
-            known = newest_positions(loop, network, settings.offsets_topic, flow.source.alias, pairs)
-            tail = read_tail(loop, network, settings.ledger_topic, now_ms)
+            known = newest_positions(loop, network, settings.topics.offsets, flow.source.alias, pairs)
+            tail = read_tail(loop, network, settings.topics, now_ms)
     with opened(source_admin, sorted({where.topic for where in pairs})) as (loop, network):
         starts = reading.list_many(network, dict.fromkeys(pairs, EARLIEST), READ_COMMITTED)
         ends = reading.list_many(network, dict.fromkeys(pairs, LATEST), READ_COMMITTED)

@@ -242,7 +242,7 @@ class Verifier:
             self._meter.passed_over_bytes += piece.bytes
 
     def _tell(self, piece: Piece, difference: Difference) -> None:
-        """In the log, in the ledger, and to all who follow the flow."""
+        """In the log, in the journal, and to all who follow the flow."""
         log.error("%s: source and target differ: %s", self._flow.name, difference)
         first = max(difference.offset, piece.begin.source) if difference.source_record else piece.begin.source
         event = Event(EventKind.MISMATCH, piece.source, first, piece.end.source, str(difference))
@@ -252,7 +252,7 @@ class Verifier:
         entry = LedgerEntry(self._flow.name, VERIFIER_LANE, self._driver.owner, producer_id, now_ms, (), (event,))
         record = entries.record(self._flow.name, now_ms, entries.encode_entry(entry))
         with Writer(self._driver.settings.target) as writer:
-            writer.append(TopicPartition(self._driver.settings.ledger_topic, 0), [record])
+            writer.append(TopicPartition(self._driver.settings.topics.journal, 0), [record])
         for follower in self._driver.followers:
             follower(entry)
 

@@ -7,16 +7,17 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 
 from heliograph.errors import Fenced, TakenOver
-from heliograph.kafka import positions, reading, writing
+from heliograph.kafka import reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.leftovers import check_reached, end_leftovers
 from heliograph.kafka.network import Network, opened
+from heliograph.kafka.newest_positions import PositionReader
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.transaction import take_all
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Owner
-from heliograph.model import Position, TopicPartition
+from heliograph.model import InternalTopics, Position, TopicPartition
 
 _FENCE_TIMEOUT_MS = 15_000
 
@@ -24,29 +25,51 @@ _FENCE_TIMEOUT_MS = 15_000
 class Bookkeeping:
     """Positions and ledger of one flow."""
 
-    def __init__(self, flow: str, source_alias: str, target: Access, offsets_topic: str, ledger_topic: str) -> None:
+    def __init__(self, flow: str, source_alias: str, target: Access, topics: InternalTopics) -> None:
         self._flow = flow
-        self._source_alias = source_alias
         self._target = target
-        self._offsets_topic = offsets_topic
-        self._ledger_topic = ledger_topic
-        self.positions: dict[TopicPartition, Position] = {}
-        self.offsets_read_to: dict[int, int] = {}
-        self.ledger_read_to = 0
+        self._topics = topics
+        self._state = TopicPartition(topics.state, 0)
+        self._positions = PositionReader(source_alias, topics.offsets)
+        self.state_read_to = 0
+
+    @property
+    def positions(self) -> dict[TopicPartition, Position]:
+        """How far each partition was when that was last read."""
+        return self._positions.known
+
+    @property
+    def offsets_read_to(self) -> dict[int, int]:
+        """Up to where positions have been read, by partition of their topic."""
+        return self._positions.read_to
 
     def announce_owner(self, owner: str) -> None:
         """Write down that the flow is ours from now on: lanes of a former owner that start later see it and stop."""
         now = int(time.time() * 1000)
-        record = entries.record(self._flow, now, entries.encode_owner(self._flow, owner, now))
         with self._network() as (loop, network):
-            self.ledger_read_to = writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
+            if not _was_owned(loop, network, self._state):
+                self._take_in_former_ledger(loop, network, owner)
+            record = entries.owner_record(self._flow, owner, now)
+            self.state_read_to = writing.append(loop, network, self._state, [record])
+
+    def _take_in_former_ledger(self, loop: Loop, network: Network, owner: str) -> None:
+        """Version 0.1.0 named in the ledger who writes for the flow: it is read once, and all of them are written down.
+
+        Before the first owner, for whoever must know them waits for that.
+        """
+        topic = self._topics.ledger
+        starts = reading.list_offsets(network, topic, {0: EARLIEST})
+        told = (entries.decode(record.value) for _, record in reading.read_to_end(loop, network, topic, starts))
+        now = int(time.time() * 1000)
+        ids = sorted({number for number in map(entries.producer_id_of, told) if number is not None})
+        for number in ids:
+            writing.append(loop, network, self._state, [entries.producer_record(self._flow, owner, number, now)])
 
     def announce_deal(self, owner: str, deal: int) -> None:
         """Write down that lanes of earlier deals must end: their partitions are dealt to others."""
-        now = int(time.time() * 1000)
-        record = entries.record(self._flow, now, entries.encode_deal(self._flow, owner, deal, now))
+        record = entries.deal_record(self._flow, owner, deal, int(time.time() * 1000))
         with self._network() as (loop, network):
-            writing.append(loop, network, TopicPartition(self._ledger_topic, 0), [record])
+            writing.append(loop, network, self._state, [record])
 
     def fence(
         self, transactional_ids: Collection[str], targets: Collection[TopicPartition]
@@ -58,36 +81,37 @@ class Bookkeeping:
         with self._network() as (_, network):
             producers = take_all(network, sorted(transactional_ids), _FENCE_TIMEOUT_MS)
             network.look_up({where.topic for where in targets})
-            books = {TopicPartition(self._offsets_topic, number) for number in network.partitions(self._offsets_topic)}
-            books.add(TopicPartition(self._ledger_topic, 0))
+            topics = self._topics
+            books = {TopicPartition(topics.offsets, number) for number in network.partitions(topics.offsets)}
+            books |= {TopicPartition(topics.ledger, 0), TopicPartition(topics.journal, 0)}
             left = end_leftovers(network, producers, {*targets, *books}).unreachable
             check_reached(network, left, books)
             return left
 
-    def refresh(self, owner: str) -> None:
+    def refresh(self, owner: str, sources: Collection[TopicPartition]) -> None:
         """Read what was written since the last time; raises if the flow has another owner by now."""
         with self._network() as (loop, network):
-            self._follow_ledger(loop, network, owner)
-            if not self.offsets_read_to:
-                partitions = network.partitions(self._offsets_topic)
-                wanted = dict.fromkeys(partitions, EARLIEST)
-                self.offsets_read_to = reading.list_offsets(network, self._offsets_topic, wanted)
-            wanted = dict.fromkeys(self.offsets_read_to, LATEST)
-            ends = reading.list_offsets(network, self._offsets_topic, wanted)
-            for _, record in reading.read_to_end(loop, network, self._offsets_topic, self.offsets_read_to):
-                positions.apply(self.positions, self._source_alias, record.key, record.value)
-            self.offsets_read_to = ends
+            self._follow_state(loop, network, owner)
+            self._positions.follow(loop, network, sources)
 
-    def _follow_ledger(self, loop: Loop, network: Network, owner: str) -> None:
-        end = reading.list_offsets(network, self._ledger_topic, {0: LATEST})[0]
-        for _, record in reading.read_to_end(loop, network, self._ledger_topic, {0: self.ledger_read_to}):
+    def _follow_state(self, loop: Loop, network: Network, owner: str) -> None:
+        end = reading.list_offsets(network, self._topics.state, {0: LATEST})[0]
+        for _, record in reading.read_to_end(loop, network, self._topics.state, {0: self.state_read_to}):
             told = entries.decode(record.value)
             if not isinstance(told, Owner) or told.name == owner:
                 continue
             if told.is_operation:
                 raise Fenced(f"flow {self._flow} was closed: {told.name}")
             raise TakenOver(f"flow {self._flow} now belongs to {told.name}; this mirror ({owner}) stops")
-        self.ledger_read_to = end
+        self.state_read_to = end
 
     def _network(self) -> AbstractContextManager[tuple[Loop, Network]]:
-        return opened(self._target, [self._offsets_topic, self._ledger_topic])
+        topics = self._topics
+        return opened(self._target, [topics.offsets, topics.ledger, topics.state, topics.journal])
+
+
+def _was_owned(loop: Loop, network: Network, state: TopicPartition) -> bool:
+    """Whether any mirror has taken the flow over before, or closed it."""
+    starts = reading.list_offsets(network, state.topic, {0: EARLIEST})
+    found = reading.read_to_end(loop, network, state.topic, starts)
+    return any(isinstance(entries.decode(record.value), Owner) for _, record in found)

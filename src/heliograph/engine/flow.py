@@ -153,8 +153,7 @@ class FlowDriver:
             settings.name,
             settings.source.alias,
             settings.target,
-            settings.offsets_topic,
-            settings.ledger_topic,
+            settings.topics,
         )
 
     @property
@@ -169,8 +168,8 @@ class FlowDriver:
 
     @property
     def owned_from(self) -> int:
-        """An offset of the ledger up to which nobody else has taken over."""
-        return self._bookkeeping.ledger_read_to
+        """An offset of the state up to which nobody else has taken over."""
+        return self._bookkeeping.state_read_to
 
     @property
     def assignments(self) -> Sequence[Assignment]:
@@ -220,7 +219,7 @@ class FlowDriver:
     def confirm_owner(self) -> None:
         """Read the ledger; raises, and remembers, when the flow belongs to another mirror by now."""
         try:
-            self._bookkeeping.refresh(self.owner)
+            self._bookkeeping.refresh(self.owner, {item.source for item in self._assignments})
         except TakenOver:
             self.was_taken_over = True
             raise
@@ -235,9 +234,7 @@ class FlowDriver:
 
     def renew(self, settings: FlowSettings, topics: FlowTopics) -> None:
         """Go on with other settings from the next epoch on; it is the same flow, with the same books."""
-        assert (settings.name, settings.offsets_topic, settings.ledger_topic) == (
-            self.name, self.settings.offsets_topic, self.settings.ledger_topic,
-        )  # fmt: skip
+        assert (settings.name, settings.topics) == (self.name, self.settings.topics)
         with self._lock:
             self.settings, self._topics = settings, topics
             self._is_renewed = True
@@ -474,12 +471,11 @@ class FlowDriver:
             owner=self.owner,
             deal=self.deal,
             transactional_ids=self._ids_of(lane),
-            offsets_topic=settings.offsets_topic,
-            ledger_topic=settings.ledger_topic,
+            topics=settings.topics,
             assignments=tuple(items),
             positions={source: position for source, position in books.positions.items() if source in sources},
             offsets_read_to=dict(books.offsets_read_to),
-            ledger_read_to=books.ledger_read_to,
+            state_read_to=books.state_read_to,
             announced=frozenset(self.totals.producer_ids),
             left_out={topic: settings.left_out(topic) for topic in topics},
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import StaleLane, TakenOver
@@ -25,22 +26,27 @@ class LaneBooks:
         self._plan = plan
         self._source_alias = source_alias
         self._announced = set(plan.announced)  # producer ids
-        self._ledger = TopicPartition(plan.ledger_topic, 0)
+        self._ledger, self._state, self._journal = (
+            TopicPartition(topic, 0) for topic in (plan.topics.ledger, plan.topics.state, plan.topics.journal)
+        )
         self.unreachable: dict[TopicPartition, str] = {}  # targets that must not be written to, and why
 
     def take_ids(self, names: Sequence[str], settings: LaneSettings) -> list[Producer]:
         """Whoever writes for the lane; what earlier attempts under these names left open is ended, and they are out."""
         plan = self._plan
         targets = {item.target for item in plan.assignments}
-        self._network.refresh({where.topic for where in targets} | {plan.offsets_topic, plan.ledger_topic})
+        self._network.refresh({where.topic for where in targets} | {plan.topics.offsets, *self._own_topics()})
         if not settings.is_exactly_once:
             return [IdempotentProducer(self._network)]
         taken = take_all(self._network, names, settings.transaction_timeout_ms)
-        offsets = {TopicPartition(plan.offsets_topic, number) for number in plan.offsets_read_to}
-        books = offsets | {self._ledger}
+        offsets = {TopicPartition(plan.topics.offsets, number) for number in plan.offsets_read_to}
+        books = offsets | {self._ledger, self._journal}
         self.unreachable = end_leftovers(self._network, taken, targets | books).unreachable
         check_reached(self._network, self.unreachable, books)
         return list(taken)
+
+    def _own_topics(self) -> Sequence[str]:
+        return self._ledger.topic, self._state.topic, self._journal.topic
 
     def check_targets(self) -> None:
         """Raise if something that was left open on a target may still be so."""
@@ -50,8 +56,8 @@ class LaneBooks:
         """Raise if another mirror owns the flow by now, or if its partitions have been dealt again since."""
         plan = self._plan
         owner, newest = plan.owner, plan.deal
-        starts = {0: plan.ledger_read_to}
-        for _, record in reading.read_to_end(self._network.loop, self._network, plan.ledger_topic, starts):
+        starts = {0: plan.state_read_to}
+        for _, record in reading.read_to_end(self._network.loop, self._network, self._state.topic, starts):
             told = entries.decode(record.value)
             if isinstance(told, Owner):
                 owner = told.name
@@ -63,12 +69,11 @@ class LaneBooks:
             raise StaleLane(f"flow {plan.flow}: lane {plan.lane} of deal {plan.deal} ends: deal {newest} has followed")
 
     def announce(self, producer: Producer) -> None:
-        """Name a producer id of ours in the ledger before anything is written under it."""
+        """Write down a producer id of ours before anything is written under it."""
         plan, producer_id = self._plan, producer.stamp.producer_id
         if producer_id not in self._announced:
-            now = int(time.time() * 1000)
-            value = entries.encode_producer(plan.flow, plan.owner, producer_id, now)
-            writing.append(self._network.loop, self._network, self._ledger, [entries.record(plan.flow, now, value)])
+            record = entries.producer_record(plan.flow, plan.owner, producer_id, int(time.time() * 1000))
+            writing.append(self._network.loop, self._network, self._state, [record])
             self._announced.add(producer_id)
 
     def positions(self) -> dict[TopicPartition, Position]:
@@ -76,7 +81,7 @@ class LaneBooks:
         plan = self._plan
         current = dict(plan.positions)
         starts = plan.offsets_read_to
-        for _, record in reading.read_to_end(self._network.loop, self._network, plan.offsets_topic, starts):
+        for _, record in reading.read_to_end(self._network.loop, self._network, plan.topics.offsets, starts):
             positions.apply(current, self._source_alias, record.key, record.value)
         return current
 
@@ -87,11 +92,14 @@ class LaneBooks:
     def records_of(
         self, entry: LedgerEntry, reached: Mapping[TopicPartition, Position]
     ) -> dict[TopicPartition, Sequence[Record]]:
-        """What a transaction writes down: its ledger entry, and how far each partition is."""
+        """What a transaction writes down: its ledger entry, how far each partition is, and what happened."""
         plan, now = self._plan, entry.written_at_ms
         contents: dict[TopicPartition, list[Record]] = {
             self._ledger: [entries.record(plan.flow, now, entries.encode_entry(entry))]
         }
+        if entry.events:
+            happened = replace(entry, partitions=())
+            contents[self._journal] = [entries.record(plan.flow, now, entries.encode_entry(happened))]
         for source, position in reached.items():
             key = positions.encode_key(self._source_alias, source)
             record = Record(0, now, key, positions.encode_value(position))
@@ -101,4 +109,4 @@ class LaneBooks:
     def _position_home(self, source: TopicPartition) -> TopicPartition:
         plan = self._plan
         number = positions.partition_for(positions.encode_key(self._source_alias, source), len(plan.offsets_read_to))
-        return TopicPartition(plan.offsets_topic, number)
+        return TopicPartition(plan.topics.offsets, number)

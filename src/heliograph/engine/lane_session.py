@@ -126,7 +126,7 @@ class LaneSession:
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
         written = self._with_targets(plan.assignments)
         self._books = LaneBooks(self._target, replace(plan, assignments=written), self._source.access.alias)
-        self._target.refresh([plan.ledger_topic])
+        self._target.refresh([plan.topics.state])
         self._books.check_owner()
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
         # transactions strictly one after the other keeps positions and ledger in order all the same.

@@ -13,8 +13,8 @@ from heliograph.kafka import records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
-from heliograph.ledger.writers import LedgerWriters
-from heliograph.model import LeftOut
+from heliograph.ledger.writers import FlowWriters
+from heliograph.model import InternalTopics, LeftOut
 
 
 class HeaderRule:
@@ -39,7 +39,7 @@ class HeaderRule:
 class TopicProvenance:
     """What of one topic is not passed on."""
 
-    def __init__(self, writers: Iterable[LedgerWriters] = (), header: HeaderRule | None = None) -> None:
+    def __init__(self, writers: Iterable[FlowWriters] = (), header: HeaderRule | None = None) -> None:
         self._writers = tuple(writers)
         self.header = header
 
@@ -58,19 +58,19 @@ class TopicProvenance:
 
 
 class Provenance:
-    """What of each topic of a source is not passed on; each ledger is read once for all of them."""
+    """What of each topic of a source is not passed on; who writes for a flow is read once for all of them."""
 
     def __init__(self, loop: Loop, source: Network) -> None:
         self._loop = loop
         self._source = source
-        self._writers: dict[str, LedgerWriters] = {}
+        self._writers: dict[InternalTopics, FlowWriters] = {}
 
     def of(self, left_out: LeftOut) -> TopicProvenance:
         """For a topic of which this is left out."""
         header = HeaderRule(left_out.header, left_out.origins) if left_out.header else None
-        return TopicProvenance(map(self._writers_of, sorted(left_out.ledgers)), header)
+        return TopicProvenance(map(self._writers_of, sorted(left_out.flows)), header)
 
-    def _writers_of(self, ledger_topic: str) -> LedgerWriters:
-        if ledger_topic not in self._writers:
-            self._writers[ledger_topic] = LedgerWriters(self._loop, self._source, ledger_topic)
-        return self._writers[ledger_topic]
+    def _writers_of(self, topics: InternalTopics) -> FlowWriters:
+        if topics not in self._writers:
+            self._writers[topics] = FlowWriters(self._loop, self._source, topics)
+        return self._writers[topics]

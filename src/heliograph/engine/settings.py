@@ -9,7 +9,7 @@ from heliograph.engine.transforming import TransformSettings
 from heliograph.kafka.access import Access
 from heliograph.kafka.fetching import FetchLimits
 from heliograph.kafka.reading import EARLIEST
-from heliograph.model import LeftOut
+from heliograph.model import InternalTopics, LeftOut
 
 NEVER = 1e9  # seconds
 _SMALLEST_FETCH = 64 * 1024
@@ -57,8 +57,7 @@ class FlowSettings:
     name: str
     source: Access
     target: Access
-    offsets_topic: str
-    ledger_topic: str
+    topics: InternalTopics
     left_out: Callable[[str], LeftOut] = lambda _: LeftOut()  # of a topic of the source
     max_lanes: int = 1
     refresh_seconds: float = NEVER  # between two looks for new topics and partitions

@@ -24,6 +24,7 @@ Address = tuple[str, int]
 
 GROUP, TRANSACTION = 0, 1
 UNKNOWN_TOPIC = 3
+NOT_AUTHORISED = 29  # for a topic
 # What a moving partition answers: unknown topic, leader not available, not leader, offset not known after an election.
 LEADER_CHANGES = {UNKNOWN_TOPIC, 5, 6, 78}
 _COORDINATOR_NOT_AVAILABLE = 15

@@ -1,4 +1,6 @@
-"""Ledger records: what each kind says, and how it is written.
+"""What a flow writes down: what each kind of record says, and how it is written.
+
+The ledger holds an entry for each transaction, the journal what happened, the state by its keys how things are now.
 
 Entries of transactions, of which there are many, are binary: a byte for the format's version, one for the kind, then
 numbers as short as they can be. All other kinds are rare, and JSON, so that people can read them with a console
@@ -341,5 +343,40 @@ def _event_of_0_1(fields: Mapping[str, Any], at_ms: int) -> Event:
 
 
 def record(flow: str, at_ms: int, value: bytes) -> Record:
-    """A record of a flow's ledger."""
+    """A record of a flow's ledger or journal."""
     return Record(0, at_ms, flow.encode(), value)
+
+
+def state_record(kind: str, at_ms: int, value: bytes) -> Record:
+    """A record of a flow's state, which takes the place of an earlier one of its kind."""
+    return Record(0, at_ms, kind.encode(), value)
+
+
+def owner_record(flow: str, owner: str, now_ms: int) -> Record:
+    """With which a mirror takes over a flow."""
+    return state_record("owner", now_ms, encode_owner(flow, owner, now_ms))
+
+
+def deal_record(flow: str, owner: str, deal: int, now_ms: int) -> Record:
+    """With which the owner of a flow deals its partitions to lanes."""
+    return state_record("deal", now_ms, encode_deal(flow, owner, deal, now_ms))
+
+
+def producer_record(flow: str, owner: str, producer_id: int, now_ms: int) -> Record:
+    """With which a lane announces the producer id that it is going to write under."""
+    return state_record(f"producer {producer_id}", now_ms, encode_producer(flow, owner, producer_id, now_ms))
+
+
+def chores_record(flow: str, owner: str, now_ms: int, states: Iterable[ChoreState]) -> Record:
+    """How the periodic tasks of a flow are getting on."""
+    return state_record("tasks", now_ms, encode_chores(flow, owner, now_ms, states))
+
+
+def sight_record(flow: str, owner: str, sight: SourceSight) -> Record:
+    """How far the source of a flow reaches."""
+    return state_record("source", sight.at_ms, encode_sight(flow, owner, sight))
+
+
+def standing_record(entry: LedgerEntry) -> Record:
+    """Which partitions are set aside, all of them."""
+    return state_record("set aside", entry.written_at_ms, encode_entry(entry))

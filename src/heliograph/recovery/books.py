@@ -9,21 +9,16 @@ from dataclasses import dataclass
 from heliograph.config.flow import FlowConfig
 from heliograph.control.ledger_tail import LedgerTail, read_tail
 from heliograph.errors import StepFailed
-from heliograph.kafka import reading
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.network import opened
 from heliograph.kafka.newest_positions import all_positions, newest_positions
-from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.topics import TopicInfo
 from heliograph.ledger.offset_map import OffsetMap, Place
 from heliograph.model import Position, TopicPartition
 from heliograph.policy.selection import should_replicate_topic
-from heliograph.sync.ledger_reader import LedgerReader
-from heliograph.sync.topics import ledger_topic, offsets_topic
-
-_FIRST_STEP = 100_000  # entries of the ledger; groups are mostly near its end
-_GROWTH = 8
+from heliograph.sync.topics import flow_topics
+from heliograph.sync.translation import ledger_reader
 
 Offset = tuple[TopicPartition, int]
 
@@ -38,24 +33,11 @@ class Books:
     tail: LedgerTail
 
     def places(self, offsets: Collection[Offset]) -> dict[Offset, dict[TopicPartition, Place]]:
-        """Where offsets of the source are in all partitions of the target that their records may have gone to.
-
-        The ledger is read back only as far as it takes.
-        """
-        flow, step = self.flow, _FIRST_STEP
-        access, ledger = access_for(flow.target, "consumer"), ledger_topic(flow)
-        with opened(access, [ledger]) as (_, network):
-            first = reading.list_offsets(network, ledger, {0: EARLIEST})[0]
-            end = reading.list_offsets(network, ledger, {0: LATEST})[0]
-        while True:
-            start = max(first, end - step)
-            reader = LedgerReader(access, flow.source.alias, ledger, offsets_topic(flow), start)
-            reader.offset_map.only = {where for where, _ in offsets}
-            reader.read({})
-            found = {item: self._places_of(item, reader.offset_map) for item in offsets}
-            if start <= first or all(place.is_exact for places in found.values() for place in places.values()):
-                return found
-            step *= _GROWTH
+        """Where offsets of the source are in all partitions of the target that their records may have gone to."""
+        reader = ledger_reader(self.flow)
+        reader.offset_map.only = {where for where, _ in offsets}
+        reader.read({}, reader.offset_map.only)
+        return {item: self._places_of(item, reader.offset_map) for item in offsets}
 
     def _places_of(self, item: Offset, offset_map: OffsetMap) -> dict[TopicPartition, Place]:
         own = offset_map.to_target(*item)
@@ -67,21 +49,21 @@ def read_books(flow: FlowConfig, must_have_run: bool = True) -> Books:
     access = access_for(flow.target, "admin")
     with Admin(access) as admin:
         topics = admin.topics()
-    names = ledger_topic(flow), offsets_topic(flow)
-    missing = [name for name in names if name not in topics]
+    names = flow_topics(flow)
+    missing = [name for name in (names.ledger, names.offsets) if name not in topics]
     if missing and not must_have_run:
         return Books(flow, {}, {}, LedgerTail(0))
     if missing:
         raise StepFailed(f"{flow.name} has never run: {flow.target.alias} has no topic {' and no '.join(missing)}")
     targets = _possible_targets(flow, topics)
-    with opened(access, names) as (loop, network):
+    with opened(access, [names.offsets]) as (loop, network):
         if flow.changes_records:
-            known = all_positions(loop, network, names[1], flow.source.alias)
+            known = all_positions(loop, network, names.offsets, flow.source.alias)
             targets = _routed_targets(flow, known, topics)
             known = {where: position for where, position in known.items() if where in targets}
         else:
-            known = newest_positions(loop, network, names[1], flow.source.alias, targets)
-        tail = read_tail(loop, network, names[0], int(time.time() * 1000))
+            known = newest_positions(loop, network, names.offsets, flow.source.alias, targets)
+        tail = read_tail(loop, network, names, int(time.time() * 1000))
     return Books(flow, {where: targets[where] for where in known}, known, tail)
 
 

@@ -1,4 +1,4 @@
-"""What operations have done: line by line in the ledger, and how far the last one is beside the flow's settings.
+"""What operations have done: line by line in the journal, and how far the last one is beside the flow's settings.
 
 Both lie on the flow's target, which is the cluster that an operator still has when the source is gone.
 """
@@ -19,7 +19,7 @@ from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.writer import Writer
 from heliograph.ledger import entries
 from heliograph.model import OperationNote, TopicPartition
-from heliograph.sync.topics import ledger_topic
+from heliograph.sync.topics import flow_topics
 
 _UNDER_WAY, _DONE, _FAILED = "under way", "done", "failed"
 
@@ -40,7 +40,7 @@ class Journal(Closeable):
         self._by = _who()
         self._store = StateStore(flow)
         self._fields: dict[str, Any] = dict(self._store.read().operation)
-        self._where = TopicPartition(ledger_topic(flow), 0)
+        self._where = TopicPartition(flow_topics(flow).journal, 0)
         self._writer = Writer(access_for(flow.target, "producer"))
         self.listeners: list[Callable[[OperationNote], None]] = []
 

@@ -19,9 +19,9 @@ from heliograph.kafka.mm2.offset_sync import OffsetSync
 from heliograph.kafka.network import opened
 from heliograph.kafka.newest_positions import all_positions
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.ledger.writers import LedgerWriters
+from heliograph.ledger.writers import FlowWriters
 from heliograph.sync.fitness import Finding
-from heliograph.sync.topics import ledger_beside, mirrored_names
+from heliograph.sync.topics import mirrored_names, topics_beside
 
 _OFFSETS: Final = re.compile(r"mm2-offsets\.(.+)\.internal")
 _GROUP: Final = re.compile(r".*(mirror-?maker|replicator).*", re.IGNORECASE)
@@ -90,7 +90,7 @@ class _Search:
         """Topics of mirrors from clusters that no ledger of ours is kept for, and the aliases of those."""
         for name in sorted(self._topics):
             match = pattern.fullmatch(name)
-            if match and ledger_beside(self._flow, match[1]) not in self._topics:
+            if match and topics_beside(self._flow, match[1]).ledger not in self._topics:
                 yield name, match[1]
 
     def _kept(self, topics: Collection[str], alias: str) -> list[str]:
@@ -139,11 +139,11 @@ class _Search:
                     found |= {(name, _text(value)) for name, value in record.headers if name in wanted}
         return found
 
-    def _own_writers(self) -> list[LedgerWriters]:
+    def _own_writers(self) -> list[FlowWriters]:
         """Those of all flows of ours to the source."""
-        pattern = re.compile(re.escape(ledger_beside(self._flow, "0")).replace("0", ".+"))
-        names = [name for name in self._topics if pattern.fullmatch(name)]
-        return [LedgerWriters(self._loop, self._network, name) for name in names]
+        pattern = re.compile(re.escape(topics_beside(self._flow, "0").state).replace("0", "(.+)"))
+        aliases = [found[1] for name in self._topics if (found := pattern.fullmatch(name))]
+        return [FlowWriters(self._loop, self._network, topics_beside(self._flow, alias)) for alias in aliases]
 
     def _warning(self, topics: Collection[str], seen: str) -> Finding:
         flow = self._flow

@@ -13,7 +13,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.groups import Committed, Groups, Offsets
 from heliograph.model import TopicPartition
 from heliograph.sync.progress_group import progress_group_id
-from heliograph.sync.translation import Offset, Translation, Translator
+from heliograph.sync.translation import Ledgers, Offset, Translation, Translator
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,12 @@ class GroupPlaces:
 class GroupOffsets:
     """The groups that a flow follows; shared by all that write their places down, so that the ledger is read once."""
 
-    def __init__(self, flow: FlowConfig, opposite: FlowConfig | None = None) -> None:
+    def __init__(self, flow: FlowConfig, opposite: FlowConfig | None = None, ledgers: Ledgers | None = None) -> None:
+        """`ledgers`: those that others of this process read too."""
         self.flow = flow
         self._source = access_for(flow.source, "admin")
         self._target = access_for(flow.target, "admin")
-        self._translator = Translator(flow, opposite)
+        self._translator = Translator(flow, opposite, ledgers)
         self._names: list[str] | None = None
         self.group_count = 0  # followed, when last looked
         refresh = flow.number("refresh.groups.interval.seconds")
@@ -60,7 +61,7 @@ class GroupOffsets:
 
     def read(self) -> GroupPlaces:
         """Ask both clusters; one at a time, for the translator learns as it reads."""
-        with self._lock:
+        with self._lock, self._translator.locked():
             with Groups(self._source) as groups:
                 committed = groups.committed(self._followed(groups))
             self.group_count = len(committed)

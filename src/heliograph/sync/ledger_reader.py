@@ -2,86 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
-from heliograph.kafka import positions, reading
+from heliograph.kafka import reading, records
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.network import Network, opened
+from heliograph.kafka.fetching import READ_COMMITTED
+from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check, opened
+from heliograph.kafka.newest_positions import PositionReader
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.ledger import entries
+from heliograph.ledger import entries, map_records
 from heliograph.ledger.entries import Owner
+from heliograph.ledger.map_records import Content, Reached
 from heliograph.ledger.offset_map import OffsetMap
-from heliograph.model import LedgerEntry, Position, TopicPartition
-
-_NO_TOPIC = 3  # unknown topic or partition
+from heliograph.model import InternalTopics, LedgerEntry, TopicPartition
 
 
 class LedgerReader:
-    """Reads what a flow has written down: all of it the first time, and what is new each time after."""
+    """Reads what a flow has written down: its offset map and the ledger behind that, and what is new each time after.
 
-    def __init__(
-        self,
-        target: Access,
-        source_alias: str,
-        ledger_topic: str,
-        offsets_topic: str,
-        begin_at: int = 0,
-    ) -> None:
-        """`begin_at` is an offset of the ledger: of what was written before it, only positions are known."""
+    One for each flow of a process; `lock` is held while the map is read or used.
+    """
+
+    def __init__(self, target: Access, source_alias: str, topics: InternalTopics) -> None:
         self.offset_map = OffsetMap()
+        self.lock = threading.RLock()
+        self.reached: Reached | None = None  # what of the ledger the map knows
         self._target = target
-        self._source_alias = source_alias
-        self._ledger_topic = ledger_topic
-        self._offsets_topic = offsets_topic
-        self._ledger_read_to = -1
-        self._begin_at = begin_at
-        self._offsets_read_to: dict[int, int] = {}
-        self._positions: dict[TopicPartition, Position] = {}
+        self._topics = topics
+        self._positions = PositionReader(source_alias, topics.offsets)
 
-    def read(self, topic_ids: Mapping[str, UUID]) -> bool:
+    def read(self, topic_ids: Mapping[str, UUID], wanted: Collection[TopicPartition] | None = None) -> bool:
         """Read on to the end; the ids of the source's topics tell which positions are of topics that are gone.
 
-        False if the flow has never run.
+        `wanted`: the partitions of the source that will be asked for, if not all. False if the flow has never run.
         """
-        with opened(self._target) as (loop, network):
-            if _NO_TOPIC in network.look_up([self._ledger_topic, self._offsets_topic]).values():
+        with self.lock, opened(self._target) as (loop, network):
+            if UNKNOWN_TOPIC in network.look_up([self._topics.ledger, self._topics.offsets]).values():
                 return False
-            network.refresh([self._ledger_topic, self._offsets_topic])
-            self._read_positions(loop, network)  # first, so that they are never ahead of the ledger
-            self._read_ledger(loop, network)
-        for source, position in self._positions.items():
-            current = topic_ids.get(source.topic)
-            is_current = current is None or not position.topic_id or UUID(position.topic_id) == current
-            self.offset_map.set_position(source, position, is_current)
+            network.refresh([self._topics.ledger, self._topics.offsets])
+            self._positions.follow(loop, network, wanted)  # first, so that they are never ahead of the ledger
+            self.follow(loop, network)
+            for source, position in self._positions.known.items():
+                current = topic_ids.get(source.topic)
+                is_current = current is None or not position.topic_id or UUID(position.topic_id) == current
+                self.offset_map.set_position(source, position, is_current)
         return True
 
-    def _read_positions(self, loop: Loop, network: Network) -> None:
-        topic = self._offsets_topic
-        if not self._offsets_read_to:
-            self._offsets_read_to = reading.list_offsets(
-                network, topic, dict.fromkeys(network.partitions(topic), EARLIEST)
-            )
-        for partition, record in reading.read_to_end(loop, network, topic, dict(self._offsets_read_to)):
-            positions.apply(self._positions, self._source_alias, record.key, record.value)
-            self._offsets_read_to[partition] = record.offset + 1
+    def follow(self, loop: Loop, network: Network) -> None:
+        """Take in what is new in the ledger, which the network knows."""
+        if self.reached is None:
+            self._restore(loop, network)
+        self._read_ledger(loop, network)
+
+    def _restore(self, loop: Loop, network: Network) -> None:
+        """Begin with what is written down of the map; with nothing, if that is of another ledger of the same name."""
+        ledger_id = network.topic_id(self._topics.ledger)
+        self.reached = Reached(ledger_id, -1)
+        content = self._stored_map(loop, network)
+        if content is None or content.reached is None:
+            return
+        self.offset_map.restore(content)
+        if content.reached.ledger_id == ledger_id:
+            self.reached = content.reached
+        else:
+            self.offset_map.owner_changed()
+
+    def _stored_map(self, loop: Loop, network: Network) -> Content | None:
+        topic = self._topics.offset_map
+        failure = network.look_up([topic]).get(topic, 0)
+        if failure == UNKNOWN_TOPIC:
+            return None
+        check(f"{self._target.alias} topic {topic}", failure)
+        newest: dict[bytes, bytes] = {}
+        starts = reading.list_offsets(network, topic, {0: EARLIEST})
+        # A keeper that died in the middle hides nothing that counts: who comes after it ends its transaction first.
+        ends = reading.list_offsets(network, topic, {0: LATEST}, READ_COMMITTED)
+        for batch in reading.read_batches(loop, network, topic, starts, ends):
+            for record in records.decode(batch.magic, batch.data):
+                if record.value is None:
+                    newest.pop(record.key or b"", None)
+                else:
+                    newest[record.key or b""] = record.value
+        return map_records.decode(newest)
 
     def _read_ledger(self, loop: Loop, network: Network) -> None:
-        start = self._ledger_start(network)
-        for _, record in reading.read_to_end(loop, network, self._ledger_topic, {0: start}):
+        assert self.reached is not None
+        ledger_id, start = network.topic_id(self._topics.ledger), self._ledger_start(network)
+        self.reached = reached = Reached(ledger_id, start, self.reached.owner)
+        for _, record in reading.read_to_end(loop, network, self._topics.ledger, {0: start}):
             told = entries.decode(record.value)
-            if isinstance(told, Owner):
+            if isinstance(told, Owner):  # of version 0.1.0
                 self.offset_map.owner_changed()
             elif isinstance(told, LedgerEntry):
+                if reached.owner not in ("", told.owner):
+                    self.offset_map.owner_changed()
                 self.offset_map.add(told)
-            self._ledger_read_to = record.offset + 1
+                reached = reached._replace(owner=told.owner)
+            self.reached = reached = reached._replace(offset=record.offset + 1)
 
     def _ledger_start(self, network: Network) -> int:
         """Where we stopped; should the ledger no longer have that, its beginning, and then something is missing."""
-        first = reading.list_offsets(network, self._ledger_topic, {0: EARLIEST})[0]
-        end = reading.list_offsets(network, self._ledger_topic, {0: LATEST})[0]
-        if first <= self._ledger_read_to <= end:
-            return self._ledger_read_to
+        assert self.reached is not None
+        first = reading.list_offsets(network, self._topics.ledger, {0: EARLIEST})[0]
+        end = reading.list_offsets(network, self._topics.ledger, {0: LATEST})[0]
+        if first <= self.reached.offset <= end and self.reached.ledger_id == network.topic_id(self._topics.ledger):
+            return self.reached.offset
         self.offset_map.owner_changed()
-        return max(first, min(self._begin_at, end))
+        return first
+
+
+def read_newest(loop: Loop, network: Network, topic: str, count: int) -> list[LedgerEntry]:
+    """About so many of the newest entries of a ledger or a journal; none where the topic is missing."""
+    failure = network.look_up([topic]).get(topic, 0)
+    if failure == UNKNOWN_TOPIC:
+        return []
+    check(f"{network.access.alias} topic {topic}", failure)
+    end = reading.list_offsets(network, topic, {0: LATEST})[0]
+    start = max(reading.list_offsets(network, topic, {0: EARLIEST})[0], end - count)
+    told = (entries.decode(record.value) for _, record in reading.read_to_end(loop, network, topic, {0: start}))
+    return [entry for entry in told if isinstance(entry, LedgerEntry)]

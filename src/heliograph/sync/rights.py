@@ -12,7 +12,7 @@ from heliograph.config.flow import FlowConfig
 from heliograph.kafka.access import Access
 from heliograph.kafka.topics import Operation, Operations
 from heliograph.sync.progress_group import progress_group_id
-from heliograph.sync.topics import TopicPlan, internal_topics
+from heliograph.sync.topics import TopicPlan, internal_topics, ledger_topic
 
 _SOURCE = frozenset({Operation.Read, Operation.Describe, Operation.DescribeConfigs})
 _TARGET = frozenset({Operation.Write, Operation.Describe, Operation.Alter})
@@ -133,8 +133,9 @@ def principal(access: Access) -> str:
 
 
 def _book_keeping(flow: FlowConfig, topic: str) -> Operations:
-    is_only_written = topic == flow.replication_policy.heartbeats_topic()
-    return _WRITTEN if is_only_written else _INTERNAL
+    if topic == flow.replication_policy.heartbeats_topic():
+        return _WRITTEN
+    return _INTERNAL | {Operation.Delete} if topic == ledger_topic(flow) else _INTERNAL
 
 
 def _with_create(operations: Operations, name: str, existing: Collection[str]) -> Operations:

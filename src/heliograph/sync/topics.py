@@ -19,7 +19,7 @@ from heliograph.kafka.topics import (
     TopicSetting,
     is_fence,
 )
-from heliograph.model import LeftOut, TopicPartition
+from heliograph.model import InternalTopics, LeftOut, TopicPartition
 from heliograph.policy.filters import ConfigPropertyFilter
 from heliograph.policy.selection import is_cycle, should_replicate_topic
 
@@ -27,10 +27,10 @@ Settings = Mapping[str, TopicSetting]
 
 MAY_CREATE = "internal.topics.automatic.creation.enable"
 _OFFSET_SYNCS = "mm2-offset-syncs"
-_LEDGER = "mm2-ledger"
+_LEDGER, _OFFSET_MAP, _STATE, _JOURNAL = "mm2-ledger", "mm2-offset-map", "mm2-state", "mm2-journal"
 _RETENTION = "retention.ms"
-_OFFSETS_SEGMENT = 1024 * 1024
-_LEDGER_SEGMENT = 16 * 1024 * 1024
+_SEGMENT = 1024 * 1024
+_LARGE_SEGMENT = 16 * 1024 * 1024
 
 
 class SkipReason(Enum):
@@ -193,32 +193,40 @@ def within_brokers(topic: NewTopic, brokers: int) -> NewTopic:
 
 
 def internal_topics(flow: FlowConfig) -> list[NewTopic]:
-    """The topics on the target that hold the flow's positions, its ledger, and what could not be transformed."""
-    offsets = NewTopic(
-        offsets_topic(flow),
-        flow.number("offset.storage.partitions"),
-        flow.number("offset.storage.replication.factor"),
-        {"cleanup.policy": "compact", **_segments(_OFFSETS_SEGMENT)},
-    )
-    ledger = NewTopic(
-        ledger_topic(flow),
-        1,
-        flow.number("ledger.topic.replication.factor"),
-        {"cleanup.policy": "delete", **_ledger_settings(flow)},
-    )
+    """The topics on the target in which the flow keeps what it must know, and what could not be transformed."""
+    partitions, copies = flow.number("offset.storage.partitions"), flow.number("offset.storage.replication.factor")
+    ledger_copies = flow.number("ledger.topic.replication.factor")
+    settings = _settings_of_internal_topics(flow)
+    topics = [
+        NewTopic(name, partitions, copies, {"cleanup.policy": "compact", **settings[name]})
+        if name == offsets_topic(flow)
+        else NewTopic(name, 1, ledger_copies, {"cleanup.policy": _policy(settings[name]), **settings[name]})
+        for name in flow_topics(flow)
+    ]
     if not flow.changes_records:
-        return [offsets, ledger]
-    copies = flow.number("errors.deadletterqueue.topic.replication.factor")
-    return [offsets, ledger, NewTopic(dead_letters_topic(flow), 1, copies, {"cleanup.policy": "delete"})]
+        return topics
+    letter_copies = flow.number("errors.deadletterqueue.topic.replication.factor")
+    return [*topics, NewTopic(dead_letters_topic(flow), 1, letter_copies, {"cleanup.policy": "delete"})]
 
 
-def _ledger_settings(flow: FlowConfig) -> dict[str, str]:
-    return {_RETENTION: str(flow.number("ledger.retention.ms")), **_segments(_LEDGER_SEGMENT)}
+def _settings_of_internal_topics(flow: FlowConfig) -> dict[str, dict[str, str]]:
+    """What has a retention is deleted after it; the others are compacted.
+
+    The newest segment of a topic is neither compacted nor deleted, so its size bounds what a start has to read.
+    """
+    topics, retention = flow_topics(flow), {_RETENTION: str(flow.number("ledger.retention.ms"))}
+    small, large = {"segment.bytes": str(_SEGMENT)}, {"segment.bytes": str(_LARGE_SEGMENT)}
+    return {
+        topics.offsets: small,
+        topics.ledger: retention | large,
+        topics.offset_map: large,
+        topics.state: small,
+        topics.journal: retention | small,
+    }
 
 
-def _segments(size: int) -> dict[str, str]:
-    """The newest segment of a topic is neither compacted nor deleted, so its size bounds what a start has to read."""
-    return {"segment.bytes": str(size)}
+def _policy(settings: Mapping[str, str]) -> str:
+    return "delete" if _RETENTION in settings else "compact"
 
 
 def keep_internal_settings(flow: FlowConfig, target: Admin) -> None:
@@ -227,9 +235,8 @@ def keep_internal_settings(flow: FlowConfig, target: Admin) -> None:
     The retention of the ledger may have changed in the file. Segments were as large as data's in version 0.1.0, and
     still are where MirrorMaker 2 has made the topic of positions; what somebody has set for the topic stays.
     """
-    wanted = {ledger_topic(flow): _ledger_settings(flow), offsets_topic(flow): _segments(_OFFSETS_SEGMENT)}
     refusals: list[BrokerRefused] = []
-    for topic, settings in wanted.items():
+    for topic, settings in _settings_of_internal_topics(flow).items():
         try:
             _keep_settings(topic, settings, target)
         except BrokerRefused as error:
@@ -261,12 +268,20 @@ def offsets_topic(flow: FlowConfig) -> str:
 
 def ledger_topic(flow: FlowConfig) -> str:
     """The name of the flow's ledger, on its target."""
-    return ledger_beside(flow, flow.source.alias)
+    return _internal_name(flow, _LEDGER, flow.source.alias)
 
 
-def ledger_beside(flow: FlowConfig, alias: str) -> str:
-    """The name that the ledger of a flow from another cluster has, on its target, by the rules of this flow."""
-    return _internal_name(flow, _LEDGER, alias)
+def flow_topics(flow: FlowConfig) -> InternalTopics:
+    """The topics on the target in which the flow keeps what it must know."""
+    return topics_beside(flow, flow.source.alias)._replace(offsets=offsets_topic(flow))
+
+
+def topics_beside(flow: FlowConfig, alias: str) -> InternalTopics:
+    """The same of a flow from another cluster to the same target, by the rules of this flow; but for its positions."""
+    ledger, offset_map, state, journal = (
+        _internal_name(flow, kind, alias) for kind in (_LEDGER, _OFFSET_MAP, _STATE, _JOURNAL)
+    )
+    return InternalTopics("", ledger, offset_map, state, journal)
 
 
 def dead_letters_topic(flow: FlowConfig) -> str:
@@ -280,10 +295,10 @@ def left_out(flow: FlowConfig, topic: str) -> LeftOut:
     if not flow.keeps_names:
         return LeftOut()
     writers = flow.same_names.writers_left_out(topic, flow.way)
-    ledgers = frozenset(ledger_beside(flow, alias) for alias in writers)
+    flows = frozenset(topics_beside(flow, alias) for alias in writers)
     header = flow.provenance_header
     origins = flow.same_names.origins_left_out(topic, flow.way) if header else frozenset()
-    return LeftOut(ledgers, header, origins)
+    return LeftOut(flows, header, origins)
 
 
 def _internal_name(flow: FlowConfig, kind: str, alias: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import NamedTuple
 
 from heliograph.config.flow import FlowConfig
@@ -14,7 +16,7 @@ from heliograph.kafka.topics import TopicInfo
 from heliograph.ledger.offset_map import OffsetMap, Place
 from heliograph.model import TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
-from heliograph.sync.topics import ledger_topic, mirrored_names, offsets_topic
+from heliograph.sync.topics import flow_topics, mirrored_names
 
 Offset = tuple[TopicPartition, int]
 _LookUp = Callable[[int], "_Answer | None"]
@@ -57,11 +59,13 @@ class Translator:
     that a consumer could still miss.
     """
 
-    def __init__(self, flow: FlowConfig | None, opposite: FlowConfig | None) -> None:
+    def __init__(self, flow: FlowConfig | None, opposite: FlowConfig | None, ledgers: Ledgers | None = None) -> None:
+        """`ledgers`: those that others of this process read too."""
+        ledgers = ledgers or Ledgers()
         self._flow = flow if flow and flow.enabled else None
         self._opposite = opposite if opposite and opposite.enabled else None
-        self._forth = _reader(self._flow) if self._flow else None
-        self._back = _reader(self._opposite) if self._opposite else None
+        self._forth = ledgers.of(self._flow) if self._flow else None
+        self._back = ledgers.of(self._opposite) if self._opposite else None
         self._names: dict[str, str] = {}
         self._home_names: dict[str, str] = {}
         self._target_topics: Mapping[str, TopicInfo] = {}
@@ -75,12 +79,28 @@ class Translator:
         if self._flow and self._forth:
             self._names = mirrored_names(self._flow, source_topics)
             self._forth.offset_map.only = only
-            self._has_run |= self._forth.read({name: info.topic_id for name, info in source_topics.items()})
+            wanted = _partitions(source_topics, self._names)
+            self._has_run |= self._forth.read({name: info.topic_id for name, info in source_topics.items()}, wanted)
         if self._opposite and self._back:
             mirrored = mirrored_names(self._opposite, target_topics)
             self._home_names = {remote: topic for topic, remote in mirrored.items() if remote in source_topics}
             self._back.offset_map.only = None if only is None else self._homes(only)
-            self._has_run |= self._back.read({name: info.topic_id for name, info in target_topics.items()})
+            wanted = _partitions(target_topics, mirrored)
+            self._has_run |= self._back.read({name: info.topic_id for name, info in target_topics.items()}, wanted)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """While the maps must not change; in the same order for all, so that nobody waits for ever."""
+        readers = {flow.name: reader for flow, reader in self._readers()}
+        with ExitStack() as stack:
+            for name in sorted(readers):
+                stack.enter_context(readers[name].lock)
+            yield
+
+    def _readers(self) -> Iterator[tuple[FlowConfig, LedgerReader]]:
+        for flow, reader in ((self._flow, self._forth), (self._opposite, self._back)):
+            if flow is not None and reader is not None:
+                yield flow, reader
 
     @property
     def has_run(self) -> bool:
@@ -196,6 +216,25 @@ def _untouched(target: TopicPartition, bounds: Bounds, is_at_first: bool) -> Tra
     return _within(target, place, bounds, is_known=False)
 
 
-def _reader(flow: FlowConfig) -> LedgerReader:
-    target = access_for(flow.target, "consumer")
-    return LedgerReader(target, flow.source.alias, ledger_topic(flow), offsets_topic(flow))
+def _partitions(topics: Mapping[str, TopicInfo], names: Iterable[str]) -> set[TopicPartition]:
+    return {TopicPartition(name, number) for name in names for number in range(topics[name].partitions)}
+
+
+class Ledgers:
+    """Who reads what flows have written down: one reader for each flow of a process."""
+
+    def __init__(self) -> None:
+        self._readers: dict[str, LedgerReader] = {}
+        self._lock = Lock()
+
+    def of(self, flow: FlowConfig) -> LedgerReader:
+        """The reader of a flow."""
+        with self._lock:
+            if flow.name not in self._readers:
+                self._readers[flow.name] = ledger_reader(flow)
+            return self._readers[flow.name]
+
+
+def ledger_reader(flow: FlowConfig) -> LedgerReader:
+    """A reader of what the flow has written down."""
+    return LedgerReader(access_for(flow.target, "consumer"), flow.source.alias, flow_topics(flow))

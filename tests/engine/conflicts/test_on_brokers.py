@@ -36,8 +36,7 @@ from heliograph.kafka.producing import Batch
 from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic
 from heliograph.kafka.transaction import TransactionalProducer
-from heliograph.ledger import entries
-from heliograph.model import TopicPartition
+from heliograph.model import InternalTopics, TopicPartition
 from heliograph.transforms.message import Header
 from tests.chaos.stage import admin_of
 from tests.conflicts.samples import record
@@ -45,6 +44,7 @@ from tests.engine.conflicts.paper_log import PaperLog
 from tests.engine.conflicts.samples import mark, settings
 from tests.waiting import wait_until
 from tests.zoo import raw
+from tests.zoo.internal_topics import announce, create_all, fresh_names
 from tests.zoo.topics import await_leaders, create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
@@ -303,13 +303,12 @@ class Reading:
     def append(self, *written: Record) -> None:
         self.detection.append(self.where, *written)
 
-    def append_as(self, value: bytes, ledger_topic: str = "", commit: bool = True) -> None:
-        """A record of a producer that a ledger names, or of somebody else."""
+    def append_as(self, value: bytes, flow: InternalTopics | None = None, commit: bool = True) -> None:
+        """A record of a producer of a flow, or of somebody else."""
         name = fresh_name("producer")
         with self.detection.open_transaction(name, self.where, value) as producer:
-            if ledger_topic:
-                told = entries.encode_producer("us->eu", "test", producer.stamp.producer_id, 0)
-                self.detection.append(TopicPartition(ledger_topic, 0), entries.record("us->eu", 0, told))
+            if flow:
+                announce(self.detection.cluster.bootstrap_servers, flow, producer.stamp.producer_id)
             producer.end(commit)
 
 
@@ -349,8 +348,8 @@ def test_what_was_aborted_is_left_out(log: Reading) -> None:
 
 def test_where_names_are_kept_the_ledger_tells_who_has_brought_a_record(log: Reading) -> None:
     servers = log.detection.cluster.bootstrap_servers
-    from_us, from_ap = (create_topic(servers, fresh_name("ledger")) for _ in range(2))
-    log.about = replace(log.about, ledgers={"us": from_us, "ap": from_ap, "never": fresh_name("no-ledger")})
+    from_us, from_ap = create_all(servers), create_all(servers)
+    log.about = replace(log.about, bringers={"us": from_us, "ap": from_ap, "never": fresh_names()})
     log.append(Record(0, 1, b"key", b"written here"))
     log.append_as(b"brought from us", from_us)
     log.append_as(b"written here in a transaction")

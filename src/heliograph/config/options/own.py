@@ -82,8 +82,8 @@ OPTIONS: Final = (
         "ledger.retention.ms",
         Kind.LONG,
         14 * 24 * 60 * 60 * 1000,
-        "How long the ledger tells where each record went (14 days): as far back offsets of consumers are translated "
-        "exactly; -1: for ever.",
+        "How long the journal keeps events and operations (14 days); -1: for ever. Also how long the ledger keeps what "
+        "the mirror may not delete from it. Offsets of consumers are translated exactly whatever this says.",
         Scope.OWN,
         minimum=-1,
         zero_allowed=False,

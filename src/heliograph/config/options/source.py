@@ -142,7 +142,7 @@ OPTIONS: Final = (
         Kind.LONG,
         100,
         "Most records between two offset syncs of a partition; 0: one for each. Translation itself is exact "
-        "whatever this says: it reads the ledger.",
+        "whatever this says: it reads the offset map.",
         Scope.SOURCE,
         minimum=0,
     ),

@@ -140,13 +140,13 @@ def _plan(plan: TopicPlan) -> PlanAnswer:
 
 
 def read_events(flow: RunningFlow) -> list[Event]:
-    """What has happened within the last day, from the ledger; from memory while that cannot be read."""
+    """What has happened within the last day, from the journal; from memory while that cannot be read."""
     if flow.driver is None:
         return []
-    topic = flow.driver.settings.ledger_topic
+    topics = flow.driver.settings.topics
     try:
-        with opened(access_for(flow.config.target, "admin"), [topic]) as (loop, network):
-            return list(read_tail(loop, network, topic, int(time.time() * 1000)).events)
+        with opened(access_for(flow.config.target, "admin")) as (loop, network):
+            return list(read_tail(loop, network, topics, int(time.time() * 1000)).events)
     except ClusterError:
         return list(flow.events())
 

@@ -15,7 +15,7 @@ from heliograph.control.running_flow import RunningFlow
 from heliograph.errors import BrokerRefused, ClusterError
 from heliograph.kafka.access import access_for
 from heliograph.kafka.network import opened
-from heliograph.sync.topics import ledger_topic
+from heliograph.sync.topics import flow_topics
 
 _RECENT_SECONDS = 5.0
 _PATIENCE_MS = 3_000  # this is looked at when clusters are in trouble, and must not wait for them
@@ -49,10 +49,10 @@ def _read(flow: RunningFlow) -> Told:
     access = replace(
         access_for(flow.config.target, "admin"), request_timeout_ms=_PATIENCE_MS, connect_timeout_ms=_CONNECT_MS
     )
-    topic = ledger_topic(flow.config)
+    topics = flow_topics(flow.config)
     try:
-        with opened(access, [topic]) as (loop, network):
-            tail = read_tail(loop, network, topic, int(time.time() * 1000))
+        with opened(access) as (loop, network):
+            tail = read_tail(loop, network, topics, int(time.time() * 1000))
     except ClusterError as error:
         if isinstance(error, BrokerRefused) and error.code == _NO_SUCH_TOPIC:  # it has never run
             return Told()

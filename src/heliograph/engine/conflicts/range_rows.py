@@ -16,7 +16,8 @@ from heliograph.engine.tables.ranges import OffsetRange
 from heliograph.kafka import records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network, opened
-from heliograph.ledger.writers import LedgerWriters
+from heliograph.ledger.writers import FlowWriters
+from heliograph.model import InternalTopics
 from heliograph.transforms.message import Header
 
 _FULL = 20_000  # records that wait for others of their bucket
@@ -30,7 +31,7 @@ class RangeRows:
 
     def __init__(self, task: ReadTask) -> None:
         self._task = task
-        self._mirrors: dict[str, LedgerWriters] = {}
+        self._mirrors: dict[InternalTopics, FlowWriters] = {}
 
     def read(self) -> Iterator[Row]:
         """All rows, those of the views first."""
@@ -66,10 +67,10 @@ class RangeRows:
 
     def _origin(self, loop: Loop, network: Network, about: TopicOrigin, producer_id: int) -> str:
         """Where the records of a batch were written: names tell, or who has brought it."""
-        for alias, ledger in about.ledgers.items():
-            if ledger not in self._mirrors:
-                self._mirrors[ledger] = LedgerWriters(loop, network, ledger)
-            if self._mirrors[ledger].wrote(producer_id):
+        for alias, topics in about.bringers.items():
+            if topics not in self._mirrors:
+                self._mirrors[topics] = FlowWriters(loop, network, topics)
+            if self._mirrors[topics].wrote(producer_id):
                 return alias
         return about.origin
 

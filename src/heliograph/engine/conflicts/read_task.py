@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from heliograph.engine.parcel import Parcel
 from heliograph.engine.tables.ranges import OffsetRange
 from heliograph.kafka.access import Access
+from heliograph.model import InternalTopics
 from heliograph.transforms.message import Header
 
 
@@ -17,7 +18,7 @@ class TopicOrigin:
 
     logical_topic: str
     origin: str  # where they were written, unless a mirror brought them here under the same name
-    ledgers: Mapping[str, str] = field(default_factory=dict)  # of such mirrors, by the cluster that they bring from
+    bringers: Mapping[str, InternalTopics] = field(default_factory=dict)  # such mirrors, by where they bring from
     header: str = ""  # which names the origin of records that other tools have brought
 
     def told_origin(self, headers: Sequence[Header]) -> str | None:

@@ -1,12 +1,12 @@
-"""What a verification compares: read from the ledger, the positions and both logs' bounds before any record is."""
+"""What a verification compares: read from the offset map, the positions and both logs' bounds before any record is."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from itertools import chain
 from uuid import UUID
 
 from heliograph.config.flow import FlowConfig
@@ -20,15 +20,20 @@ from heliograph.kafka.network import Network, opened
 from heliograph.kafka.newest_positions import newest_positions
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.ledger import entries
+from heliograph.ledger.writers import FlowWriters
 from heliograph.model import Event, LedgerEntry, LeftOut, Position, TopicPartition
 from heliograph.recovery.verification.comparison import Rules, Slice
 from heliograph.recovery.verification.segments import Bounds, Coverage, PartitionHistory
 from heliograph.recovery.verification.source_view import SourceView
-from heliograph.sync.topics import ledger_topic, left_out, offsets_topic, read_plan
+from heliograph.sync.ledger_reader import read_newest
+from heliograph.sync.topics import flow_topics, ledger_topic, left_out, read_plan
+from heliograph.sync.translation import ledger_reader
 
 SLICE_BYTES = 48 * 1024 * 1024
 _WHOLE = 1 << 62
+_SAMPLE = 1_000  # offsets of the ledger
+_MOST_OF_JOURNAL = 50_000  # offsets
+_USUAL_RECORD = 1_000.0  # bytes
 _SQL = "all of it: records pass through transform.sql, which only a running mirror evaluates"
 _STABLE_SECONDS = 10.0  # a committed transaction is told to all its partitions within moments
 
@@ -95,24 +100,7 @@ class Books:
 
     histories: dict[TopicPartition, PartitionHistory] = field(default_factory=dict)
     positions: dict[TopicPartition, Position] = field(default_factory=dict)
-    producer_ids: set[int] = field(default_factory=set)
-
-    def add(self, entry: LedgerEntry, wanted: Collection[TopicPartition], begins_at_start: bool) -> None:
-        """Take in what one transaction did for the partitions that are wanted."""
-        told: dict[TopicPartition, list[Event]] = {}
-        for event in entry.events:
-            told.setdefault(event.source, []).append(event)
-        for progress in entry.own_progress():
-            if progress.source not in wanted:
-                continue
-            known = self.histories.get(progress.source)
-            if known is None or known.target != progress.target:
-                known = self.histories[progress.source] = PartitionHistory(progress.target, begins_at_start)
-            known.add(progress, told.pop(progress.source, ()))
-        for source, events in told.items():
-            for event in events:
-                if source in self.histories:
-                    self.histories[source].happened(event)
+    producer_ids: frozenset[int] = frozenset()
 
 
 def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> VerificationPlan:
@@ -134,9 +122,9 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
     books = _read_books(flow, target, pairs)
     with opened(source, {where.topic for where in pairs}) as (loop, network):
         passed_by = {topic: left_out(flow, topic) for topic in topic_ids}
-        mirrored_back, since_ms = _mirrored_back(loop, network, passed_by, scope.since_ms)
+        mirrored_back = _mirrored_back(loop, network, passed_by)
         source_bounds = _bounds(network, pairs)
-        starts = _starts(network, pairs, scope, since_ms)
+        starts = _starts(network, pairs, scope)
     with opened(target, {where.topic for where in pairs.values()}) as (_, network):
         target_bounds = _stable_bounds(network, pairs, books)
     planned = []
@@ -146,13 +134,10 @@ def plan_verification(flow: FlowConfig, scope: Scope | None = None) -> Verificat
         bounds = source_bounds[where], target_bounds[home]
         coverage = _coverage(books, where, home, topic_ids[where.topic], bounds, starts.get(where, 0), size)
         planned.append(PlannedPartition(where, home, coverage, by_key))
-    ours = frozenset(books.producer_ids) if flow.keeps_names else None
+    ours = books.producer_ids if flow.keeps_names else None
     not_compared = [f"{where}: {flow.target.alias} has no partition for it yet" for where in missing]
     not_compared += [_SQL] if flow.sql else []
     not_compared += [f"{topic}: meets other topics in {topics.names[topic]}" for topic in sorted(shared)]
-    if since_ms != scope.since_ms and since_ms is not None:
-        moment = datetime.fromtimestamp(since_ms / 1000, UTC).isoformat(timespec="seconds")
-        not_compared.append(f"records before {moment}: it is no longer known who wrote them to {flow.source.alias}")
     rules = Rules(mirrored_back, ours, scope.opens_all)
     return VerificationPlan(flow.name, source, target, rules, planned, not_compared, source_view(flow))
 
@@ -201,7 +186,7 @@ def _coverage(
 
 
 def _unknown(first: int, end: int) -> str:
-    return f"offsets {first} to {end - 1}: the ledger does not tell where they were mirrored to"
+    return f"offsets {first} to {end - 1}: it is not written down where they were mirrored to"
 
 
 def compacted_topics(source: Admin, target: Admin, pairs: Mapping[TopicPartition, TopicPartition]) -> set[str]:
@@ -218,60 +203,61 @@ def compacted_topics(source: Admin, target: Admin, pairs: Mapping[TopicPartition
 
 
 def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartition]) -> Books:
-    books, names = Books(), (ledger_topic(flow), offsets_topic(flow))
-    with opened(target, names) as (loop, network):
-        books.positions = newest_positions(loop, network, names[1], flow.source.alias, wanted)
-        first = reading.list_offsets(network, names[0], {0: EARLIEST})[0]
-        starts_at_begin = flow.source.client_settings("consumer")["auto.offset.reset"] == "earliest"
-        starts_elsewhere = flow.get("start.timestamp.ms") is not None or flow.get("start.group.id")
-        begins_at_start = first == 0 and starts_at_begin and not starts_elsewhere
-        for _, record in reading.read_to_end(loop, network, names[0], {0: first}):
-            told = entries.decode(record.value)
-            producer_id = entries.producer_id_of(told)
-            if producer_id is not None:
-                books.producer_ids.add(producer_id)
-            if isinstance(told, LedgerEntry):
-                books.add(told, wanted, begins_at_start)
-    return books
+    topics, reader = flow_topics(flow), ledger_reader(flow)
+    reader.offset_map.only = wanted
+    reader.read({}, wanted)
+    starts_at_begin = flow.source.client_settings("consumer")["auto.offset.reset"] == "earliest"
+    starts_elsewhere = flow.get("start.timestamp.ms") is not None or flow.get("start.group.id")
+    with opened(target, [topics.offsets]) as (loop, network):
+        known = newest_positions(loop, network, topics.offsets, flow.source.alias, wanted)
+        sizes = _RecordSizes(read_newest(loop, network, topics.ledger, _SAMPLE))
+        happened: dict[TopicPartition, list[Event]] = {}
+        for entry in read_newest(loop, network, topics.journal, _MOST_OF_JOURNAL):
+            for event in entry.events:
+                happened.setdefault(event.source, []).append(event)
+        writers = FlowWriters(loop, network, topics).all() if flow.keeps_names else frozenset()
+    histories = {
+        where: PartitionHistory(
+            part, starts_at_begin and not starts_elsewhere, sizes.of(where.topic), happened.get(where, ())
+        )
+        for where in wanted
+        if (part := reader.offset_map.of(where)) is not None
+    }
+    return Books(histories, known, writers)
 
 
-def _mirrored_back(
-    loop: Loop, network: Network, passed_by: Mapping[str, LeftOut], since_ms: int | None
-) -> tuple[dict[str, frozenset[int]], int | None]:
-    """The producers on the source whose records the flow leaves out, by topic, and since when all of them are known."""
-    writers: dict[str, frozenset[int]] = {}
-    for topic in sorted({topic for item in passed_by.values() for topic in item.ledgers}):
-        if not network.look_up([topic]):
-            writers[topic], since_ms = _writers(loop, network, topic, since_ms)
-    return {
-        topic: frozenset().union(*(writers.get(ledger_name, ()) for ledger_name in item.ledgers))
-        for topic, item in passed_by.items()
-    }, since_ms
+class _RecordSizes:
+    """About how large a record of a topic is, by what was mirrored last."""
+
+    def __init__(self, newest: Iterable[LedgerEntry]) -> None:
+        self._records: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
+        for progress in chain.from_iterable(entry.partitions for entry in newest):
+            self._records[progress.source.topic] += progress.record_count
+            self._bytes[progress.source.topic] += progress.byte_count
+
+    def of(self, topic: str) -> float:
+        """In bytes, as they are stored; by all topics for one that nothing was mirrored of lately."""
+        if self._records[topic]:
+            return self._bytes[topic] / self._records[topic]
+        return self._bytes.total() / self._records.total() if self._records.total() else _USUAL_RECORD
 
 
-def _writers(loop: Loop, network: Network, topic: str, since_ms: int | None) -> tuple[frozenset[int], int | None]:
-    """The producers that a ledger names, and since when all of them are known."""
-    first = reading.list_offsets(network, topic, {0: EARLIEST})[0]
-    found: set[int] = set()
-    oldest_ms: int | None = None
-    for _, record in reading.read_to_end(loop, network, topic, {0: first}):
-        oldest_ms = record.timestamp if oldest_ms is None else oldest_ms
-        producer_id = entries.producer_id_of(entries.decode(record.value))
-        if producer_id is not None:
-            found.add(producer_id)
-    if first == 0 or oldest_ms is None:
-        return frozenset(found), since_ms
-    return frozenset(found), max(oldest_ms, since_ms or 0)
+def _mirrored_back(loop: Loop, network: Network, passed_by: Mapping[str, LeftOut]) -> dict[str, frozenset[int]]:
+    """The producers on the source whose records the flow leaves out, by topic."""
+    writers = {
+        flow: FlowWriters(loop, network, flow).all()
+        for flow in {flow for item in passed_by.values() for flow in item.flows}
+    }
+    return {topic: frozenset().union(*(writers[flow] for flow in item.flows)) for topic, item in passed_by.items()}
 
 
-def _starts(
-    network: Network, pairs: Collection[TopicPartition], scope: Scope, since_ms: int | None
-) -> dict[TopicPartition, int]:
+def _starts(network: Network, pairs: Collection[TopicPartition], scope: Scope) -> dict[TopicPartition, int]:
     """The source offsets to begin at."""
     starts = dict(scope.from_offsets)
-    if since_ms is None:
+    if scope.since_ms is None:
         return starts
-    found = reading.list_many(network, dict.fromkeys(pairs, since_ms))
+    found = reading.list_many(network, dict.fromkeys(pairs, scope.since_ms))
     return {where: max(starts.get(where, 0), _WHOLE if at < 0 else at) for where, at in found.items()}
 
 

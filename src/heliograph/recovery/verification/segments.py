@@ -1,20 +1,22 @@
-"""Which offsets of a source partition became which offsets of its target, from what the ledger tells; pure logic.
+"""Which offsets of a source partition became which offsets of its target, from what is written down; pure logic.
 
 A *chapter* is a time without a break: within it all records of the source, in order, are all records of the target, in
 order. A break is where that ends: the source's log was cut back or replaced, the target was created anew, or the mirror
-was told to go back. A *segment* is the part of a chapter that both logs still have.
+was told to go back: what it copies again takes the place of earlier copies. A *segment* is the part of a chapter that
+both logs still have.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from heliograph.model import Event, EventKind, PartitionProgress, Run, TopicPartition
+from heliograph.ledger.offset_map import BREAK, GAP_KINDS, THINNED, PartitionMap
+from heliograph.ledger.pages import Noted
+from heliograph.model import Event, EventKind, Run
 
 _BREAKS = (EventKind.RECREATED, EventKind.TRUNCATION)
 
@@ -137,71 +139,62 @@ class Chapter:
 
 
 class PartitionHistory:
-    """All chapters of one source partition."""
+    """All chapters of one source partition, by its part of the offset map."""
 
-    def __init__(self, target: TopicPartition, begins_at_start: bool) -> None:
-        self.target = target
+    def __init__(
+        self, known: PartitionMap, begins_at_start: bool, bytes_per_record: float = 1.0, events: Iterable[Event] = ()
+    ) -> None:
+        """`events`: what has happened to the partition, as far as the journal still tells."""
+        self.target = known.target
         self.chapters = [Chapter()]
         self.notes: list[str] = []
-        self._may_begin_at_start = begins_at_start
+        self._bytes_per_record = bytes_per_record
+        told = [self._told(event) for event in events if event.kind in _BREAKS]
+        cuts = [cut for cut in told if cut is not None]
+        for noted in known.runs():
+            self._append(
+                noted, begins_at_start and (known.begins_here or noted.run.target == 0), set(filter(None, cuts))
+            )
+        self.chapters[-1].done = max(self.chapters[-1].done, known.next_source)
 
     @property
     def done(self) -> int:
-        """Up to and without which source offset all is mirrored, as far as the ledger tells."""
+        """Up to and without which source offset all is mirrored, as far as is written down."""
         return self.chapters[-1].done
 
-    def add(self, progress: PartitionProgress, events: Iterable[Event] = ()) -> None:
-        """Take in what one transaction did; what happened meanwhile may lie between two of its runs."""
-        total = max(1, progress.record_count)
-        sizes = deque((run, progress.byte_count * run.length // total) for run in progress.runs)
-        for event in events:
-            while sizes and self._is_before(sizes[0][0], event):
-                self._append(*sizes.popleft())
-            self.happened(event)
-        while sizes:
-            self._append(*sizes.popleft())
-        self.chapters[-1].done = max(self.chapters[-1].done, progress.last_offset + 1)
-
-    def _is_before(self, run: Run, event: Event) -> bool:
-        """Whether records were copied before something happened that the same transaction tells of."""
-        end = event.to_offset if event.kind is EventKind.TRUNCATION else event.from_offset
-        return event.kind in _BREAKS and run.source >= self.done and run.source + run.length <= end
-
-    def happened(self, event: Event) -> None:
-        """Take in an event that makes earlier copies those of another log."""
+    def _told(self, event: Event) -> int | None:
+        """Say what is not compared because of an event; where a log was cut back, if that is known."""
         if event.kind is EventKind.RECREATED:
-            self._forget("was mirrored from an earlier topic of that name", Chapter(0))
-        elif event.kind is EventKind.TRUNCATION and event.from_offset < event.to_offset:
-            for chapter in self.chapters:
-                chapter.cut(event.from_offset)
+            self._note("what was mirrored from an earlier topic of that name")
+        elif event.from_offset < event.to_offset:
             self._note(f"offsets {event.from_offset} to {event.to_offset - 1} as they were before the source lost them")
-            self.chapters.append(Chapter(event.from_offset))
-        elif event.kind is EventKind.TRUNCATION:
-            self._forget("was mirrored before the source's log was written anew", Chapter(event.to_offset))
+            return event.from_offset
+        else:
+            self._note("what was mirrored before the source's log was written anew")
+        return None
 
-    def _append(self, run: Run, size: int) -> None:
-        chapter = self.chapters[-1]
-        if (chapter and run.target < chapter.end_of_runs.target) or (not chapter and run.target < self.target_end):
-            self._forget("was mirrored before the target was created anew", Chapter())
-        elif chapter and run.source < chapter.end_of_runs.source:
-            repeated = f"offsets {run.source} to {chapter.done - 1}"
-            self._note(f"repeats of {repeated}, which were mirrored again: each copy is compared by itself")
+    def _append(self, noted: Noted, is_start: bool, cuts: Collection[int]) -> None:
+        run, gap = noted
+        last = self.chapters[-1]
+        if gap & BREAK:
+            end = last.end_of_runs.source if last else run.source
+            if not any(end <= cut <= run.source for cut in cuts):
+                self._note(
+                    f"earlier copies of what was mirrored again, or to an earlier target, from offset {run.source}"
+                )
+            self.chapters.append(Chapter(end if last else None))
+        elif gap & GAP_KINDS == THINNED and last:
+            end = last.end_of_runs.source
+            self._note(f"offsets {end} to {run.source - 1}: it is no longer written down where each of them went")
             self.chapters.append(Chapter(run.source))
-        chapter = self.chapters[-1]
-        if self._may_begin_at_start and run.target == 0:
-            chapter.begin = 0
-        self._may_begin_at_start = False
-        chapter.append(run, size)
+        elif is_start and not last:
+            self.chapters = [Chapter(0)]
+        self.chapters[-1].append(run, int(run.length * self._bytes_per_record))
 
     @property
     def target_end(self) -> int:
         """Behind the last record on the target."""
         return max((chapter.end_of_runs.target for chapter in self.chapters if chapter), default=0)
-
-    def _forget(self, why: str, following: Chapter) -> None:
-        if any(self.chapters):
-            self._note(f"what {why}")
-        self.chapters = [following]
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
@@ -232,7 +225,7 @@ class PartitionHistory:
         earlier = begin - max(source_first, start)
         if earlier <= 0 or first is not self.chapters[0]:
             return []
-        return [f"{earlier:,} offsets before {begin}: the ledger does not tell whether and where to they were mirrored"]
+        return [f"{earlier:,} offsets before {begin}: it is not written down whether and where to they were mirrored"]
 
 
 def _readable_end(chapter: Chapter, end: Pair, source: Bounds, target: Bounds) -> tuple[Pair, str]:

@@ -1,0 +1,1 @@
+"""Internal topics of flows that have run for a year, made in a minute."""

@@ -1,0 +1,181 @@
+"""A flow that looks as if it had run for a year: millions of positions, long offset maps, old owners, ended lanes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.kafka import positions
+from heliograph.kafka.records import Record
+from heliograph.ledger import entries, map_records
+from heliograph.ledger.map_records import Reached
+from heliograph.ledger.offset_map import OffsetMap
+from heliograph.model import InternalTopics, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
+from tests.aging.logs import Placed, batch_of, in_a_row, lay_down
+from tests.chaos.outages import bring_back
+from tests.chaos.stage import admin_of, write_settings
+from tests.zoo.odd_records import numbered
+from tests.zoo.topics import create_topic
+
+SOURCE, TARGET = "old", "vault"
+FLOW = f"{SOURCE}->{TARGET}"
+OFFSETS_PARTITIONS = 25
+RUN, MARKER = 10, 1  # each transaction copied ten records, and ended with a marker
+_TOPIC = "aged"
+_LAST = 10  # records that are still there, on both sides
+
+
+@dataclass(frozen=True)
+class Age:
+    """How much a flow has written down."""
+
+    partitions: int
+    runs: int  # of each partition, in the offset map
+    positions: int  # that nobody has compacted
+    owners: int = 5_000
+    producer_ids: int = 3_000
+    recent_entries: int = 20_000  # of the ledger, which the map has
+
+
+@dataclass(frozen=True)
+class AgedFlow:
+    """A flow on one cluster, which is its own target under another alias."""
+
+    cluster: EmbeddedCluster
+    settings: Path
+    age: Age
+
+    @property
+    def topics(self) -> InternalTopics:
+        """Its internal topics."""
+        return InternalTopics(*(f"mm2-{kind.replace('_', '-')}.{SOURCE}.internal" for kind in InternalTopics._fields))
+
+    def source(self, number: int) -> TopicPartition:
+        """A partition of the source."""
+        return TopicPartition(_TOPIC, number)
+
+    def target(self, number: int) -> TopicPartition:
+        """Its copy."""
+        return TopicPartition(f"{SOURCE}.{_TOPIC}", number)
+
+    @property
+    def end(self) -> int:
+        """Where each partition of the source ends."""
+        return self.age.runs * RUN
+
+    @staticmethod
+    def copy_of(offset: int) -> int:
+        """Where a record of the source lies on the target."""
+        return offset + offset // RUN * MARKER
+
+
+def make_aged_flow(cluster: EmbeddedCluster, settings: Path, age: Age) -> AgedFlow:
+    """Create all topics, and lay their logs down; the broker of the cluster is killed for that, and brought back."""
+    flow = AgedFlow(cluster, settings, age)
+    chosen = {
+        f"{FLOW}.topics": _TOPIC,
+        "offset.storage.partitions": str(OFFSETS_PARTITIONS),
+        "sync.group.offsets.enabled": "true",
+        "sync.group.offsets.interval.seconds": "1",
+        "emit.checkpoints.interval.seconds": "1",
+        "heartbeats.replication.enabled": "false",
+    }
+    write_settings(settings, {SOURCE: cluster, TARGET: cluster}, [FLOW], chosen)
+    servers, topics = cluster.bootstrap_servers, flow.topics
+    for name in (_TOPIC, f"{SOURCE}.{_TOPIC}"):
+        create_topic(servers, name, age.partitions)
+    create_topic(servers, topics.offsets, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
+    for name in (topics.offset_map, topics.state):
+        create_topic(servers, name, settings={"cleanup.policy": "compact"})
+    for name in (topics.ledger, topics.journal):
+        create_topic(servers, name)
+    with admin_of(cluster) as admin:
+        ids = {name: info.topic_id for name, info in admin.topics([_TOPIC, topics.ledger]).items()}
+    cluster.brokers[0].process.kill()
+    for where, batches in _logs(flow, ids[_TOPIC], ids[topics.ledger]):
+        lay_down(cluster, where, batches)
+    bring_back(cluster)
+    return flow
+
+
+def _logs(flow: AgedFlow, topic_id: UUID, ledger_id: UUID) -> Iterator[tuple[TopicPartition, Iterator[Placed]]]:
+    now_ms = int(time.time() * 1000)
+    last = batch_of(numbered(_LAST))
+    for number in range(flow.age.partitions):
+        yield flow.source(number), iter([(flow.end - _LAST, last)])
+        yield flow.target(number), iter([(flow.copy_of(flow.end - _LAST), last)])
+    for number, homes in _homes(flow).items():
+        yield TopicPartition(flow.topics.offsets, number), _positions(flow, homes, topic_id, now_ms)
+    yield TopicPartition(flow.topics.offset_map, 0), iter(in_a_row(_map(flow, ledger_id, now_ms)))
+    yield TopicPartition(flow.topics.state, 0), iter(in_a_row(_state(flow, now_ms)))
+    yield TopicPartition(flow.topics.ledger, 0), iter(in_a_row(_ledger(flow, now_ms)))
+
+
+def _homes(flow: AgedFlow) -> dict[int, list[TopicPartition]]:
+    homes: dict[int, list[TopicPartition]] = {number: [] for number in range(OFFSETS_PARTITIONS)}
+    for number in range(flow.age.partitions):
+        source = flow.source(number)
+        homes[positions.partition_for(positions.encode_key(SOURCE, source), OFFSETS_PARTITIONS)].append(source)
+    return homes
+
+
+def _positions(flow: AgedFlow, homes: list[TopicPartition], topic_id: UUID, now_ms: int) -> Iterator[Placed]:
+    """In turns: old ones of every partition, and at the end the newest ones."""
+
+    def batch(where: TopicPartition, offset: int) -> bytes:
+        position = Position(offset, flow.copy_of(offset), str(topic_id))
+        key = positions.encode_key(SOURCE, where)
+        return batch_of([Record(0, now_ms, key, positions.encode_value(position))])
+
+    rounds = flow.age.positions // flow.age.partitions - 1
+    old = [batch(where, 0) for where in homes]
+    newest = [batch(where, flow.end - 1) for where in homes]
+    for number in range(rounds):
+        for index, data in enumerate(old):
+            yield number * len(old) + index, data
+    for index, data in enumerate(newest):
+        yield rounds * len(old) + index, data
+
+
+def _entry(flow: AgedFlow, number: int, first_run: int, count: int, now_ms: int) -> LedgerEntry:
+    starts = [run * RUN for run in range(first_run, first_run + count)]
+    runs = tuple(Run(start, flow.copy_of(start), RUN) for start in starts)
+    done = starts[-1] + RUN - 1
+    progress = PartitionProgress(flow.source(number), flow.target(number), runs, done, 1_000 * count, now_ms)
+    return LedgerEntry(FLOW, 0, "the last owner", 7, now_ms, (progress,))
+
+
+def _map(flow: AgedFlow, ledger_id: UUID, now_ms: int) -> Iterator[bytes]:
+    offset_map = OffsetMap()
+    for number in range(flow.age.partitions):
+        offset_map.add(_entry(flow, number, 0, flow.age.runs, now_ms))
+    for key, value in offset_map.take_changes().items():
+        yield batch_of([Record(0, now_ms, key, value)])
+    reached = map_records.encode_reached(Reached(ledger_id, flow.age.recent_entries, "the last owner"))
+    yield batch_of([Record(0, now_ms, map_records.reached_key(), reached)])
+
+
+def _state(flow: AgedFlow, now_ms: int) -> Iterator[bytes]:
+    for number in range(flow.age.producer_ids):
+        yield batch_of([entries.producer_record(FLOW, "an owner", number, now_ms)])
+    for number in range(flow.age.owners):
+        yield batch_of([entries.owner_record(FLOW, f"owner {number}", now_ms)])
+        yield batch_of([entries.deal_record(FLOW, f"owner {number}", 1, now_ms)])
+
+
+def _ledger(flow: AgedFlow, now_ms: int) -> Iterator[bytes]:
+    """What the map has already, as far as it was kept."""
+    for number in range(flow.age.recent_entries):
+        entry = _entry(flow, number % flow.age.partitions, flow.age.runs - 1, 1, now_ms)
+        yield batch_of([entries.record(FLOW, now_ms, entries.encode_entry(entry))])
+
+
+def is_mirrored(flow: AgedFlow, number: int) -> bool:
+    """Whether a record that was written lately is there."""
+    with admin_of(flow.cluster) as admin:
+        where = flow.target(number)
+        return admin.stable_offsets([where])[where] > flow.copy_of(flow.end)

@@ -1,0 +1,195 @@
+"""What is written down of an offset map, and what is deleted from the ledger then."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import kafka
+import pytest
+from kafka import KafkaAdminClient
+
+from heliograph.control.map_keeper import MapKeeper
+from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.engine.tables.appending import Appending, Stream
+from heliograph.errors import BrokerUnavailable
+from heliograph.kafka import reading
+from heliograph.ledger import entries
+from heliograph.ledger.offset_map import Place
+from heliograph.model import LedgerEntry, PartitionProgress, Run, TopicPartition
+from heliograph.sync.ledger_reader import LedgerReader
+from tests.control.test_standing import flow_to
+from tests.waiting import wait_until
+from tests.zoo import raw
+from tests.zoo.odd_records import numbered
+from tests.zoo.topics import create_topic, fresh_name
+
+pytestmark = pytest.mark.kafka
+
+
+class Scene:
+    """A flow of one partition whose ledger is written by hand."""
+
+    def __init__(self, cluster: EmbeddedCluster) -> None:
+        self.servers = cluster.bootstrap_servers
+        self.flow = flow_to(self.servers)
+        self.topics = self.flow.settings.topics
+        self.source = TopicPartition("orders", 0)
+        self.target = TopicPartition(create_topic(self.servers, fresh_name("kept")), 0)
+        self._next = Run(0, 0, 0)
+
+    def copy(self, transactions: int, owner: str = "me") -> None:
+        """Each of ten records and a marker."""
+        values = []
+        for _ in range(transactions):
+            run = Run(self._next.source, self._next.target, 10)
+            progress = PartitionProgress(self.source, self.target, (run,), run.source + 9, 1000, 1)
+            values.append(entries.encode_entry(LedgerEntry("a->b", 0, owner, 7, 1, (progress,))))
+            self._next = Run(run.source + 10, run.target + 11, 0)
+        batch = raw.batch_of([entries.record("a->b", 1, value) for value in values])
+        raw.append(self.servers, TopicPartition(self.topics.ledger, 0), [batch])
+
+    def keeper(self, keeps_ms: int = 1, keeps_entries: int = 0) -> MapKeeper:
+        """Of a process that has just begun."""
+        return MapKeeper(self.flow, self.reader(), keeps_ms, keeps_entries)
+
+    def reader(self) -> LedgerReader:
+        return LedgerReader(self.flow.settings.target, "a", self.topics)
+
+    def place(self, offset: int) -> Place | None:
+        """Where somebody finds a source offset who has just begun."""
+        reader = self.reader()
+        assert reader.read({})
+        return reader.offset_map.to_target(self.source, offset)
+
+    def ledger_begins(self) -> int:
+        return self._bound(reading.EARLIEST)
+
+    def ledger_ends(self) -> int:
+        return self._bound(reading.LATEST)
+
+    def _bound(self, which: int) -> int:
+        with raw.network(self.servers, self.topics.ledger) as (_, network):
+            return reading.list_offsets(network, self.topics.ledger, {0: which})[0]
+
+
+@pytest.fixture
+def scene(backup: EmbeddedCluster) -> Scene:
+    return Scene(backup)
+
+
+def test_what_is_written_down_is_deleted_from_the_ledger_and_still_exact(scene: Scene) -> None:
+    scene.copy(3_000)
+    assert "the ledger begins at 3000 now" in scene.keeper().keep()
+    assert scene.ledger_begins() == 3_000
+    for offset in (0, 5, 12_345, 29_999):
+        assert scene.place(offset) == Place(offset + offset // 10, True)
+
+
+def test_what_comes_after_is_read_from_the_ledger_and_written_down_in_turn(scene: Scene) -> None:
+    keeper = scene.keeper()
+    scene.copy(1_500)
+    keeper.keep()
+    scene.copy(10)
+    assert scene.place(15_042) == Place(15_042 + 1_504, True)
+    assert keeper.keep().startswith("2 records written")  # a head, and the page that grows
+    assert keeper.keep() == ""
+    scene.copy(10)
+    scene.keeper().keep()  # a later process
+    assert scene.place(15_142) == Place(15_142 + 1_514, True)
+
+
+def test_the_last_hour_and_the_last_entries_stay(scene: Scene) -> None:
+    scene.copy(100)
+    scene.keeper(keeps_entries=30).keep()
+    assert scene.ledger_begins() == 70
+    scene.copy(100)
+    scene.keeper(keeps_ms=10**13).keep()
+    assert scene.ledger_begins() == 70
+
+
+def test_what_the_map_does_not_have_yet_stays_in_the_ledger(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper = scene.keeper()
+    scene.copy(50)
+    write = keeper._write
+
+    def write_while_lanes_go_on(*arguments: object) -> None:
+        write(*arguments)  # type: ignore[arg-type]
+        scene.copy(20)
+
+    monkeypatch.setattr(keeper, "_write", write_while_lanes_go_on)
+    keeper.keep()
+    assert (scene.ledger_begins(), scene.ledger_ends()) == (50, 70)
+    assert scene.place(642) == Place(642 + 64, True)
+
+
+def test_half_a_map_is_never_seen_and_a_later_round_writes_it_whole(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = scene.keeper()
+    scene.copy(2_500)
+    finish = Appending.finish
+
+    def finish_and_die(self: Appending, streams: list[Stream]) -> None:
+        finish(self, streams)
+        raise BrokerUnavailable("gone before the commit")
+
+    monkeypatch.setattr(Appending, "finish", finish_and_die)
+    with pytest.raises(BrokerUnavailable):
+        keeper.keep()
+    monkeypatch.undo()
+    assert scene.ledger_begins() == 0
+    assert scene.place(24_321) == Place(24_321 + 2_432, True)
+    keeper.keep()
+    assert scene.ledger_begins() == 2_500
+    assert scene.place(321) == Place(321 + 32, True)
+
+
+def test_another_owner_may_have_let_others_copy_before_it(scene: Scene) -> None:
+    scene.copy(3, owner="one")
+    scene.keeper().keep()
+    scene._next = Run(50, 70, 0)  # MirrorMaker 2 has copied from 30 on
+    scene.copy(1, owner="two")
+    assert scene.place(35) == Place(32, False)
+    scene.keeper().keep()
+    assert scene.place(35) == Place(32, False)
+    assert scene.place(55) == Place(75, True)
+
+
+def test_a_ledger_that_was_created_anew_is_read_from_its_beginning(scene: Scene) -> None:
+    scene.copy(40)
+    scene.keeper().keep()
+    with closing(KafkaAdminClient(bootstrap_servers=scene.servers)) as admin:
+        admin.delete_topics([scene.topics.ledger])
+        wait_until(lambda: scene.topics.ledger not in admin.list_topics(), "the ledger to be gone")
+    create_topic(scene.servers, scene.topics.ledger)
+    scene.copy(41)
+    assert scene.place(805) == Place(805 + 80, True)
+    assert scene.place(395) == Place(395 + 39, True)
+    assert scene.place(405) == Place(405 + 40, True)  # its entry lies before where the former ledger ended
+
+
+def test_nobody_asks_for_what_the_target_has_deleted(scene: Scene) -> None:
+    scene.copy(4_000)
+    raw.append(scene.servers, scene.target, [raw.batch_of(numbered(100)) for _ in range(250)])
+    with closing(KafkaAdminClient(bootstrap_servers=scene.servers)) as admin:
+        admin.delete_records({kafka.TopicPartition(*scene.target): 24_000})
+    scene.keeper().keep()
+    reader = scene.reader()
+    reader.read({})
+    known = reader.offset_map.of(scene.source)
+    assert known is not None
+    assert 1_000 < len(known) < 2_500
+    assert scene.place(30_000) == Place(33_000, True)
+
+
+def test_a_topic_that_is_gone_leaves_nothing_behind(scene: Scene) -> None:
+    scene.copy(2_000)
+    keeper = scene.keeper()
+    keeper.keep()
+    with closing(KafkaAdminClient(bootstrap_servers=scene.servers)) as admin:
+        admin.delete_topics([scene.target.topic])
+        wait_until(lambda: scene.target.topic not in admin.list_topics(), "the topic to be gone")
+    keeper._looked_at_targets = float("-inf")
+    keeper.keep()
+    assert scene.reader().read({})
+    assert scene.place(5) is None
