@@ -48,9 +48,9 @@ class Scene:
         batch = raw.batch_of([entries.record("a->b", 1, value) for value in values])
         raw.append(self.servers, TopicPartition(self.topics.ledger, 0), [batch])
 
-    def keeper(self, keeps_ms: int = 1, keeps_entries: int = 0) -> MapKeeper:
+    def keeper(self, keeps_ms: int = 1, keeps_offsets: int = 0) -> MapKeeper:
         """Of a process that has just begun."""
-        return MapKeeper(self.flow, self.reader(), keeps_ms, keeps_entries)
+        return MapKeeper(self.flow, self.reader(), keeps_ms, keeps_offsets)
 
     def reader(self) -> LedgerReader:
         return LedgerReader(self.flow.settings.target, "a", self.topics)
@@ -98,9 +98,9 @@ def test_what_comes_after_is_read_from_the_ledger_and_written_down_in_turn(scene
     assert scene.place(15_142) == Place(15_142 + 1_514, True)
 
 
-def test_the_last_hour_and_the_last_entries_stay(scene: Scene) -> None:
+def test_the_last_minutes_and_the_last_offsets_stay(scene: Scene) -> None:
     scene.copy(100)
-    scene.keeper(keeps_entries=30).keep()
+    scene.keeper(keeps_offsets=30).keep()
     assert scene.ledger_begins() == 70
     scene.copy(100)
     scene.keeper(keeps_ms=10**13).keep()

@@ -25,8 +25,8 @@ from heliograph.sync.ledger_reader import LedgerReader
 
 _INTERVAL = 60.0
 _TIMEOUT_MS = 60_000
-_KEPT_MS = 60 * 60 * 1000  # of the ledger: what `ledger` of our API shows, and rates are counted from
-_KEPT_ENTRIES = 100_000
+_KEPT_MS = 10 * 60 * 1000  # of the ledger: what our API shows of single transactions, and rates are counted from
+_KEPT_OFFSETS = 10_000
 _LOOK_AT_TARGETS_SECONDS = 600.0
 _LZ4 = 3
 
@@ -35,11 +35,11 @@ class MapKeeper:
     """Keeps what is written down of the offset map in step with the ledger."""
 
     def __init__(
-        self, flow: FlowDriver, ledger: LedgerReader, keeps_ms: int = _KEPT_MS, keeps_entries: int = _KEPT_ENTRIES
+        self, flow: FlowDriver, ledger: LedgerReader, keeps_ms: int = _KEPT_MS, keeps_offsets: int = _KEPT_OFFSETS
     ) -> None:
         self._flow = flow
         self._ledger = ledger
-        self._keeps_ms, self._keeps_entries = keeps_ms, keeps_entries
+        self._keeps_ms, self._keeps_offsets = keeps_ms, keeps_offsets
         self._where = TopicPartition(flow.settings.topics.offset_map, 0)
         self._unwritten: dict[bytes, bytes | None] = {}  # also of rounds that have failed
         self._looked_at_targets = float("-inf")
@@ -92,11 +92,11 @@ class MapKeeper:
         producer.end(commit=True)
 
     def _trim(self, network: Network, reached: int) -> str:
-        """Leave the last hour, and what a quiet flow has told last."""
+        """Leave the last minutes, and what a quiet flow has told last."""
         topic = self._flow.settings.topics.ledger
         end = reading.list_offsets(network, topic, {0: LATEST})[0]
         recent = reading.list_offsets(network, topic, {0: max(0, int(time.time() * 1000) - self._keeps_ms)})[0]
-        before = min(reached, end - self._keeps_entries, end if recent < 0 else recent)
+        before = min(reached, end - self._keeps_offsets, end if recent < 0 else recent)
         if before <= reading.list_offsets(network, topic, {0: EARLIEST})[0]:
             return ""
         try:

@@ -213,6 +213,7 @@ class FlowDriver:
 
     def shut_out(self, by: str) -> None:
         """Lock out every lane of the flow, wherever it runs, without becoming the one who mirrors."""
+        self._topics.prepare()  # an earlier version may have run the flow last
         self._bookkeeping.announce_owner(by)
         self._bookkeeping.fence(self._lane_ids(), ())
 
