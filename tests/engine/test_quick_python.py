@@ -16,7 +16,7 @@ from heliograph.engine.quick_python import quick_python
 _RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
 _SLOW = """
 import os, sys, time
-deadline = time.monotonic() + 60
+deadline = time.monotonic() + 30
 while not os.path.exists(os.environ["MAY_LOAD"]) and time.monotonic() < deadline:
     time.sleep(0.01)
 """
@@ -56,7 +56,7 @@ def listener(tmp_path: Path) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "jvm"))
         server.listen()
-        server.settimeout(30)
+        server.settimeout(20)
         yield server
 
 
@@ -78,7 +78,7 @@ def test_it_calls_first_and_then_loads(tmp_path: Path, packages: Path, listener:
 def test_it_proves_who_it_is_where_anybody_could_call(tmp_path: Path, packages: Path) -> None:
     (tmp_path / "may-load").touch()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(30)
+        server.settimeout(20)
         port = str(server.getsockname()[1])
         given = environment(packages, PYTHON_WORKER_FACTORY_PORT=port, PYTHON_WORKER_FACTORY_SECRET="hidden")
         with subprocess.Popen([quick_python(tmp_path), "-m", _RUNNER], env=given, cwd=tmp_path) as process:
