@@ -48,9 +48,7 @@ def told(cluster: EmbeddedCluster, topic: str) -> list[object]:
     return [entries.decode(record.value) for record in reading.read_single(access, topic)]
 
 
-def test_who_wrote_for_the_flow_is_known_before_it_has_an_owner(
-    backup: EmbeddedCluster, topics: InternalTopics
-) -> None:
+def test_who_wrote_is_known_before_the_flow_has_an_owner(backup: EmbeddedCluster, topics: InternalTopics) -> None:
     books = Bookkeeping("a->b", "a", Access("b", backup.bootstrap_servers.split(",")), topics)
     books.announce_owner("new")
     assert told(backup, topics.state) == [ProducerId(71), ProducerId(72), Owner("new")]
