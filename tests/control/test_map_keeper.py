@@ -144,6 +144,19 @@ def test_half_a_map_is_never_seen_and_a_later_round_writes_it_whole(
     assert scene.place(321) == Place(321 + 32, True)
 
 
+def test_a_mirror_that_gets_a_flow_back_takes_up_what_others_have_written_meanwhile(scene: Scene) -> None:
+    """Its own map ends where the ledger, as others have left it, does not begin."""
+    ours, theirs = scene.keeper(), scene.keeper()
+    scene.copy(1_500)
+    ours.keep()
+    scene.copy(1_500, owner="another")
+    theirs.keep()
+    scene.copy(1_500, owner="me again")
+    ours.keep()
+    for offset in (14_999, 15_001, 29_999, 30_000, 44_999):
+        assert scene.place(offset) == Place(offset + offset // 10, True)
+
+
 def test_another_owner_may_have_let_others_copy_before_it(scene: Scene) -> None:
     scene.copy(3, owner="one")
     scene.keeper().keep()

@@ -456,8 +456,7 @@ def _read_back(topic: dict[bytes, bytes], offsets: OffsetMap, limit: int, page_r
             topic.pop(key, None)
         else:
             topic[key] = value
-    made = OffsetMap(limit, page_runs)
-    made.restore(decode(topic))
+    made = OffsetMap(limit, page_runs).restored(decode(topic))
     assert made.take_changes() == {}
     return made
 
@@ -487,8 +486,7 @@ def test_behind_a_page_that_is_missing_nothing_is_exact_before_its_end() -> None
     offsets, topic = map_of(*runs, page_runs=2), dict[bytes, bytes]()
     _read_back(topic, offsets, 1_000_000, 2)
     del topic[page_key(Pair(SOURCE, TARGET), 2)]
-    restored = OffsetMap(page_runs=2)
-    restored.restore(decode(topic))
+    restored = OffsetMap(page_runs=2).restored(decode(topic))
     assert restored.to_target(SOURCE, 13) == Place(0, False)
     assert restored.to_target(SOURCE, 19) == Place(25, True)
 

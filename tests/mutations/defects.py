@@ -662,9 +662,20 @@ _OFFSETS = (
         "another-ledger-of-the-same-name",
         "What a map knows of a ledger that was deleted says nothing of a new one.",
         "sync/ledger_reader.py",
-        "        if content.reached.ledger_id == ledger_id:\n",
+        "        if is_of_this_ledger:\n",
         "        if content.reached:\n",
         ("tests/control/test_map_keeper.py::test_a_ledger_that_was_created_anew_is_read_from_its_beginning",),
+    ),
+    Defect(
+        "a-map-that-others-have-continued",
+        "A mirror that gets a flow back takes up the map that others have written meanwhile.",
+        "sync/ledger_reader.py",
+        "        elif self._was_left_behind(network):\n",
+        "        elif self.reached.offset < -1:\n",
+        (
+            "tests/control/test_map_keeper.py"
+            "::test_a_mirror_that_gets_a_flow_back_takes_up_what_others_have_written_meanwhile",
+        ),
     ),
     Defect(
         "a-ledger-cut-before-its-map-is-written",
@@ -678,8 +689,8 @@ _OFFSETS = (
         "changes-of-a-failed-round-forgotten",
         "What a round could not write down is written by a later one.",
         "control/map_keeper.py",
-        "                self._unwritten |= self._ledger.offset_map.take_changes()\n",
-        "                self._unwritten = self._ledger.offset_map.take_changes()\n",
+        "                self._ledger.unwritten |= self._ledger.offset_map.take_changes()\n",
+        "                self._ledger.unwritten = self._ledger.offset_map.take_changes()\n",
         ("tests/control/test_map_keeper.py::test_half_a_map_is_never_seen_and_a_later_round_writes_it_whole",),
     ),
     Defect(

@@ -41,7 +41,6 @@ class MapKeeper:
         self._ledger = ledger
         self._keeps_ms, self._keeps_offsets = keeps_ms, keeps_offsets
         self._where = TopicPartition(flow.settings.topics.offset_map, 0)
-        self._unwritten: dict[bytes, bytes | None] = {}  # also of rounds that have failed
         self._looked_at_targets = float("-inf")
 
     def chore(self) -> Chore:
@@ -55,16 +54,15 @@ class MapKeeper:
             with self._ledger.lock:
                 self._ledger.follow(loop, network)
                 self._forget_what_is_gone(network)
-                self._unwritten |= self._ledger.offset_map.take_changes()
-                reached = self._ledger.reached
+                # What a round could not write is still there in the next one.
+                self._ledger.unwritten |= self._ledger.offset_map.take_changes()
+                changes, reached = dict(self._ledger.unwritten), self._ledger.reached
+            if not changes:
+                return ""
             assert reached is not None
-            written = len(self._unwritten)
-            if written:
-                self._unwritten[map_records.reached_key()] = map_records.encode_reached(reached)
-                self._write(network, self._unwritten)
-                self._unwritten.clear()
-            trimmed = self._trim(network, reached.offset) if written else ""
-        return f"{written} records written{trimmed}" if written else ""
+            self._write(network, {**changes, map_records.reached_key(): map_records.encode_reached(reached)})
+            self._ledger.unwritten.clear()
+            return f"{len(changes)} records written{self._trim(network, reached.offset)}"
 
     def _forget_what_is_gone(self, network: Network) -> None:
         """Nobody asks for places of a topic that is gone, or before the first offset of one."""

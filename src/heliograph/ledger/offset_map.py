@@ -142,17 +142,20 @@ class OffsetMap:
             changes.update(known.take_changes(pair, is_own))
         return changes
 
-    def restore(self, content: Content) -> None:
-        """Begin with what was written down; as if all entries of the ledger up to there had been taken in."""
+    def restored(self, content: Content) -> OffsetMap:
+        """One that begins with what was written down, as if it had taken in all entries of the ledger up to there."""
+        made = OffsetMap(self._limit, self._page_runs)
+        made.only = self.only
         for pair, head in content.heads.items():
             if self.only is not None and pair.source not in self.only:
                 continue
             known = PartitionMap.restored(pair.target, head, content.pages.get(pair, {}), self._page_runs)
-            self._packed_bytes += known.packed_bytes
+            made._packed_bytes += known.packed_bytes
             if head.is_own:
-                self._partitions[pair.source] = known
+                made._partitions[pair.source] = known
             else:
-                self._elsewhere.setdefault(pair.source, {})[pair.target] = known
+                made._elsewhere.setdefault(pair.source, {})[pair.target] = known
+        return made
 
     def owner_changed(self) -> None:
         """Another mirror takes over; before it, MirrorMaker 2 may have copied records that the ledger tells not of."""
@@ -299,7 +302,8 @@ class PartitionMap:
     ) -> PartitionMap:
         """The same again; where a page is missing, what lies before it is not known."""
         made = cls(target, page_runs)
-        made._pages = Pages.restored(pages, page_runs)
+        numbers = range(head.first_page, head.last_page + 1)  # a keeper that was replaced may have left others
+        made._pages = Pages.restored({number: pages[number] for number in numbers if number in pages}, page_runs)
         made.next_source, made._next_target = head.next_source, head.next_target
         made._begins_here, made._gap_is_unknown = head.begins_here, head.gap_is_unknown
         made._end_is_vague, made._is_broken = head.end_is_vague, head.is_broken

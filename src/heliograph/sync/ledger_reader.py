@@ -30,6 +30,7 @@ class LedgerReader:
         self.offset_map = OffsetMap()
         self.lock = threading.RLock()
         self.reached: Reached | None = None  # what of the ledger the map knows
+        self.unwritten: dict[bytes, bytes | None] = {}  # what has changed in the map and was not written down yet
         self._target = target
         self._topics = topics
         self._positions = PositionReader(source_alias, topics.offsets)
@@ -54,18 +55,33 @@ class LedgerReader:
     def follow(self, loop: Loop, network: Network) -> None:
         """Take in what is new in the ledger, which the network knows."""
         if self.reached is None:
+            self.reached = Reached(network.topic_id(self._topics.ledger), -1)
+            self._restore(loop, network)
+        elif self._was_left_behind(network):
             self._restore(loop, network)
         self._read_ledger(loop, network)
 
+    def _was_left_behind(self, network: Network) -> bool:
+        """Whether another mirror has owned the flow meanwhile, and cut the ledger behind what we know."""
+        assert self.reached is not None
+        is_same = self.reached.ledger_id == network.topic_id(self._topics.ledger)
+        return is_same and self.reached.offset < _first(network, self._topics.ledger)
+
     def _restore(self, loop: Loop, network: Network) -> None:
-        """Begin with what is written down of the map; with nothing, if that is of another ledger of the same name."""
-        ledger_id = network.topic_id(self._topics.ledger)
-        self.reached = Reached(ledger_id, -1)
+        """Begin with what is written down of the map, if that is more than we know.
+
+        If it is of another ledger of the same name, it tells of what was mirrored before that was created anew.
+        """
+        assert self.reached is not None
         content = self._stored_map(loop, network)
         if content is None or content.reached is None:
             return
-        self.offset_map.restore(content)
-        if content.reached.ledger_id == ledger_id:
+        is_of_this_ledger = content.reached.ledger_id == self.reached.ledger_id
+        if self.reached.offset >= 0 and not (is_of_this_ledger and content.reached.offset > self.reached.offset):
+            return
+        self.offset_map = self.offset_map.restored(content)
+        self.unwritten.clear()
+        if is_of_this_ledger:
             self.reached = content.reached
         else:
             self.offset_map.owner_changed()
@@ -77,7 +93,7 @@ class LedgerReader:
             return None
         check(f"{self._target.alias} topic {topic}", failure)
         newest: dict[bytes, bytes] = {}
-        starts = reading.list_offsets(network, topic, {0: EARLIEST})
+        starts = {0: _first(network, topic)}
         # A keeper that died in the middle hides nothing that counts: who comes after it ends its transaction first.
         ends = reading.list_offsets(network, topic, {0: LATEST}, READ_COMMITTED)
         for batch in reading.read_batches(loop, network, topic, starts, ends):
@@ -106,12 +122,16 @@ class LedgerReader:
     def _ledger_start(self, network: Network) -> int:
         """Where we stopped; should the ledger no longer have that, its beginning, and then something is missing."""
         assert self.reached is not None
-        first = reading.list_offsets(network, self._topics.ledger, {0: EARLIEST})[0]
+        first = _first(network, self._topics.ledger)
         end = reading.list_offsets(network, self._topics.ledger, {0: LATEST})[0]
         if first <= self.reached.offset <= end and self.reached.ledger_id == network.topic_id(self._topics.ledger):
             return self.reached.offset
         self.offset_map.owner_changed()
         return first
+
+
+def _first(network: Network, topic: str) -> int:
+    return reading.list_offsets(network, topic, {0: EARLIEST})[0]
 
 
 def read_newest(loop: Loop, network: Network, topic: str, count: int) -> list[LedgerEntry]:
@@ -121,6 +141,6 @@ def read_newest(loop: Loop, network: Network, topic: str, count: int) -> list[Le
         return []
     check(f"{network.access.alias} topic {topic}", failure)
     end = reading.list_offsets(network, topic, {0: LATEST})[0]
-    start = max(reading.list_offsets(network, topic, {0: EARLIEST})[0], end - count)
+    start = max(_first(network, topic), end - count)
     told = (entries.decode(record.value) for _, record in reading.read_to_end(loop, network, topic, {0: start}))
     return [entry for entry in told if isinstance(entry, LedgerEntry)]
