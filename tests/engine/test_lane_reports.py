@@ -17,11 +17,12 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.kafka.access import Access
 from heliograph.model import Assignment, LanePlan, LedgerEntry, TopicPartition
 from tests.control.test_standing import flow_to
+from tests.zoo.internal_topics import fresh_names
 
 
 @pytest.fixture
 def driver() -> FlowDriver:
-    return flow_to("127.0.0.1:1", "ledger")
+    return flow_to("127.0.0.1:1", fresh_names())
 
 
 def committed(lane: int) -> LedgerEntry:
@@ -109,7 +110,7 @@ def test_lanes_that_leave_something_alone_are_dealt_anew_at_once_and_once(driver
 
 def test_a_pause_between_two_tries_ends_with_the_epoch_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane_module, "_LOOK_INTERVAL", 0.01)
-    plan = LanePlan("a->b", 0, "me", 1, ["id"], "offsets", "ledger", [])
+    plan = LanePlan("a->b", 0, "me", 1, ["id"], fresh_names(), [])
     access = Access("a", ["127.0.0.1:1"])
     told: list[Pulse] = []
     until = time.monotonic() + 0.3
