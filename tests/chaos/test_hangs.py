@@ -65,29 +65,21 @@ def _arm(scene: Scene, fault: str) -> None:
     wait_until(lambda: not armed.exists(), f"a lane to get to {fault}", PATIENCE_SECONDS)
 
 
-def test_a_lane_that_hangs_is_ended_and_goes_on(scene: Scene) -> None:
+def test_lanes_that_hang_or_are_frozen_are_ended_and_go_on(scene: Scene) -> None:
+    """One of both lanes hangs; so it is the other one that is frozen."""
     stage = scene.stage
     with stage.load() as load:
         stage.await_progress()
         before = len(scene.mirror.log_text())
         _arm(scene, "data-written.hang")
+        _arm(scene, "committed.freeze")
         scene.await_recovery(SILENCE_SECONDS + ANSWER_SECONDS)
     stage.expect_equal(load.acknowledged)
     told = scene.mirror.log_text()[before:]
     assert f"{_FLOW}: lane " in told
     assert "it hangs at heliograph/engine/fault_points.py" in told
     assert "in _begin_commit" in told, "the stack"
-
-
-def test_a_lane_that_is_frozen_is_ended_and_goes_on(scene: Scene) -> None:
-    stage = scene.stage
-    with stage.load() as load:
-        stage.await_progress()
-        before = len(scene.mirror.log_text())
-        _arm(scene, "committed.freeze")
-        scene.await_recovery(SILENCE_SECONDS + ANSWER_SECONDS)
-    stage.expect_equal(load.acknowledged)
-    assert "it hangs at an unknown place, as it does not answer" in scene.mirror.log_text()[before:]
+    assert "it hangs at an unknown place, as it does not answer" in told
     assert not [process for process in scene.mirror.tree() if process.status() == psutil.STATUS_STOPPED]
 
 
