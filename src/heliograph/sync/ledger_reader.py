@@ -57,34 +57,35 @@ class LedgerReader:
         if self.reached is None:
             self.reached = Reached(network.topic_id(self._topics.ledger), -1)
             self._restore(loop, network)
-        elif self._was_left_behind(network):
-            self._restore(loop, network)
+        while self._was_left_behind(network) and self._restore(loop, network):
+            pass  # the ledger may be cut again while we read
         self._read_ledger(loop, network)
 
     def _was_left_behind(self, network: Network) -> bool:
-        """Whether another mirror has owned the flow meanwhile, and cut the ledger behind what we know."""
+        """Whether somebody has cut the ledger behind what we know: then the map that is written down knows more."""
         assert self.reached is not None
         is_same = self.reached.ledger_id == network.topic_id(self._topics.ledger)
         return is_same and self.reached.offset < _first(network, self._topics.ledger)
 
-    def _restore(self, loop: Loop, network: Network) -> None:
-        """Begin with what is written down of the map, if that is more than we know.
+    def _restore(self, loop: Loop, network: Network) -> bool:
+        """Begin with what is written down of the map, if that is more than we know; whether it is.
 
         If it is of another ledger of the same name, it tells of what was mirrored before that was created anew.
         """
         assert self.reached is not None
         content = self._stored_map(loop, network)
         if content is None or content.reached is None:
-            return
+            return False
         is_of_this_ledger = content.reached.ledger_id == self.reached.ledger_id
         if self.reached.offset >= 0 and not (is_of_this_ledger and content.reached.offset > self.reached.offset):
-            return
+            return False
         self.offset_map = self.offset_map.restored(content)
         self.unwritten.clear()
         if is_of_this_ledger:
             self.reached = content.reached
         else:
             self.offset_map.owner_changed()
+        return is_of_this_ledger
 
     def _stored_map(self, loop: Loop, network: Network) -> Content | None:
         topic = self._topics.offset_map
