@@ -33,7 +33,6 @@ _DEFAULTS = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.stopTimeout": "60s",  # unset: for ever; the next query of a flow waits until its name is free
-    "spark.python.authenticate.socketTimeout": "60s",  # on a machine with much to do
     "spark.log.level": "ERROR",
 }
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
