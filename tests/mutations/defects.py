@@ -662,8 +662,8 @@ _OFFSETS = (
         "another-ledger-of-the-same-name",
         "What a map knows of a ledger that was deleted says nothing of a new one.",
         "sync/ledger_reader.py",
-        "        if is_of_this_ledger:\n",
-        "        if content.reached:\n",
+        " and self.reached.ledger_id == network.topic_id(self._topics.ledger):\n",
+        ":\n",
         ("tests/control/test_map_keeper.py::test_a_ledger_that_was_created_anew_is_read_from_its_beginning",),
     ),
     Defect(

@@ -68,10 +68,7 @@ class LedgerReader:
         return is_same and self.reached.offset < _first(network, self._topics.ledger)
 
     def _restore(self, loop: Loop, network: Network) -> bool:
-        """Begin with what is written down of the map, if that is more than we know; whether it is.
-
-        If it is of another ledger of the same name, it tells of what was mirrored before that was created anew.
-        """
+        """Begin with what is written down of the map, if that is more than we know; whether it is."""
         assert self.reached is not None
         content = self._stored_map(loop, network)
         if content is None or content.reached is None:
@@ -79,13 +76,9 @@ class LedgerReader:
         is_of_this_ledger = content.reached.ledger_id == self.reached.ledger_id
         if self.reached.offset >= 0 and not (is_of_this_ledger and content.reached.offset > self.reached.offset):
             return False
-        self.offset_map = self.offset_map.restored(content)
+        self.offset_map, self.reached = self.offset_map.restored(content), content.reached
         self.unwritten.clear()
-        if is_of_this_ledger:
-            self.reached = content.reached
-        else:
-            self.offset_map.owner_changed()
-        return is_of_this_ledger
+        return True
 
     def _stored_map(self, loop: Loop, network: Network) -> Content | None:
         topic = self._topics.offset_map
@@ -121,7 +114,10 @@ class LedgerReader:
             self.reached = reached = reached._replace(offset=record.offset + 1)
 
     def _ledger_start(self, network: Network) -> int:
-        """Where we stopped; should the ledger no longer have that, its beginning, and then something is missing."""
+        """Where we stopped; should the ledger no longer have that, its beginning, and then something is missing.
+
+        So it is, too, if the ledger was created anew since.
+        """
         assert self.reached is not None
         first = _first(network, self._topics.ledger)
         end = reading.list_offsets(network, self._topics.ledger, {0: LATEST})[0]
