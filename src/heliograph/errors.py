@@ -94,12 +94,20 @@ class PartitionFailed(ClusterError):
 
     retriable = True
 
-    def __init__(self, source: TopicPartition, reason: str, target: TopicPartition | None = None) -> None:
-        """`target` is who refused it, if it was refused."""
+    def __init__(
+        self,
+        source: TopicPartition,
+        reason: str,
+        target: TopicPartition | None = None,
+        concerns_topic: bool = False,
+    ) -> None:
+        """`target` refused it, if it was refused; `concerns_topic`: the whole topic would be refused alike."""
         super().__init__(f"{source}: {reason}")
         self.source = source
         self.reason = reason
         self.target = target
+        self.concerns_topic = concerns_topic
+        self.others: Sequence[PartitionFailed] = ()  # that the same answer refused
 
 
 class TransformWaits(ClusterError):

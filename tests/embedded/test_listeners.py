@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import socket
+import threading
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from kafka.errors import TopicAuthorizationFailedError
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from heliograph.config.secret import Secret
 from heliograph.config.stores import TlsSettings
@@ -18,7 +23,7 @@ from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster
 from heliograph.embedded.listeners import ACCESS_CONTROL, over_tls, sasl_plain, sasl_scram, tls
 from heliograph.errors import AuthenticationFailed, BrokerRefused
 from heliograph.kafka.access import Access, Credentials
-from heliograph.kafka.connection import Loop
+from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.network import Network
 from tests.embedded.certificates import Authority
 from tests.embedded.traffic import admin_of, create_topic
@@ -188,3 +193,70 @@ def test_a_user_without_rights_is_refused(fortress: Fortress) -> None:
         assert _TOPIC not in admin.list_topics()
         with pytest.raises(TopicAuthorizationFailedError):
             admin.delete_topics([_TOPIC])
+
+
+@dataclass
+class Tap:
+    """A relay that keeps what the client has sent, as it went over the wire."""
+
+    port: int
+    sent: bytearray = field(default_factory=bytearray)
+
+    def data_records(self) -> int:
+        """How many TLS records with data the client has sent."""
+        count = position = 0
+        while position < len(self.sent):
+            count += self.sent[position] == 23
+            position += 5 + int.from_bytes(self.sent[position + 3 : position + 5], "big")
+        return count
+
+
+@contextmanager
+def tapped(host: str, port: int) -> Iterator[Tap]:
+    """A relay for one connection to a broker."""
+    with socket.create_server((host, 0)) as listener:
+        tap = Tap(listener.getsockname()[1])
+
+        def pump(source: socket.socket, sink: socket.socket, kept: bytearray) -> None:
+            with source, sink, suppress(OSError):  # the other way may have ended first, and closed both
+                while data := source.recv(65536):
+                    kept += data
+                    sink.sendall(data)
+
+        def relay() -> None:
+            client, _ = listener.accept()
+            broker = socket.create_connection((host, port))
+            ways = ((client, broker, tap.sent), (broker, client, bytearray()))
+            for way in ways:
+                threading.Thread(target=pump, args=way, daemon=True).start()
+
+        threading.Thread(target=relay, daemon=True).start()
+        yield tap
+
+
+def ask(line: Connection, loop: Loop, pieces: list[bytes]) -> MetadataResponse:
+    """Ask for topics with a request that is made of these pieces."""
+    answers: list[bytes] = []
+    line.send(MetadataRequest.API_KEY, 9, True, pieces, lambda answer: answers.append(bytes(answer)))
+    loop.run_until(lambda: bool(answers))
+    return MetadataResponse.decode(answers[0][5:], version=9)
+
+
+def test_small_pieces_leave_in_few_tls_records_and_unchanged(fortress: Fortress) -> None:
+    host, port = fortress.cluster.addresses("TLS").split(":")
+    names = [f"nowhere-{number}" for number in range(5_000)]
+    wanted = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+    small = MetadataRequest(topics=[], allow_auto_topic_creation=False).encode(version=9)
+    large = MetadataRequest(topics=wanted, allow_auto_topic_creation=False).encode(version=9)
+    chance = random.Random(3)
+    cuts = sorted({0, len(large), *(chance.randrange(len(large)) for _ in range(300)), 30_000, 60_000})
+    with tapped(host, int(port)) as tap, closing(Loop()) as loop:
+        line = Connection(loop, host, tap.port, fortress.access("TLS"))
+        before = tap.data_records()
+        ask(line, loop, [small[at : at + 1] for at in range(len(small))])
+        assert tap.data_records() - before == 1
+
+        before = tap.data_records()
+        answer = ask(line, loop, [large[start:end] for start, end in pairwise(cuts)])
+        assert sorted(topic.name for topic in answer.topics) == sorted(names)
+        assert tap.data_records() - before < 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -15,10 +15,10 @@ from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_cl
 from heliograph.engine import lane as lane_module
 from heliograph.engine.lane import Lane
 from heliograph.engine.settings import LaneSettings
-from heliograph.errors import BrokerRefused, PartitionsWait
+from heliograph.errors import BrokerRefused, ClusterError, PartitionFailed, PartitionsWait
 from heliograph.kafka.access import Access
 from heliograph.kafka.producing import Batch
-from heliograph.model import EventKind, LanePlan, TopicPartition
+from heliograph.model import Assignment, EventKind, LanePlan, TopicPartition
 from tests.engine.lane_bench import OFFSETS_PARTITIONS, QUICK, TOPICS
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
@@ -47,7 +47,7 @@ class Clock:
 class Sessions:
     """Attempts of a lane that end as they are told to, until a partition is set aside."""
 
-    def __init__(self, *failures: BrokerRefused) -> None:
+    def __init__(self, *failures: ClusterError) -> None:
         self.failures = [*failures]
         self.begun = 0
         self.aside: dict[TopicPartition, str] = {}
@@ -72,10 +72,17 @@ def lack(*sources: TopicPartition) -> PartitionsWait:
     return PartitionsWait("backup t-1", 19, "NOT_ENOUGH_REPLICAS", frozenset(sources))
 
 
-def run(monkeypatch: pytest.MonkeyPatch, sessions: Sessions, clock: Clock, attempts: int = 100) -> None:
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    sessions: Sessions,
+    clock: Clock,
+    attempts: int = 100,
+    assignments: Sequence[Assignment] = (),
+    told: Mapping[TopicPartition, str] | None = None,
+) -> None:
     monkeypatch.setattr(lane_module, "LaneSession", sessions)
     monkeypatch.setattr(lane_module, "time", clock)
-    plan = LanePlan("a->b", 0, "owner", 1, (), TOPICS, ())
+    plan = LanePlan("a->b", 0, "owner", 1, (), TOPICS, assignments, set_aside=told or {})
     access = Access("any", ["localhost:1"])
     lane = Lane(plan, access, access, LaneSettings(), lambda: sessions.begun >= attempts)
     assert list(lane.run()) == []
@@ -86,6 +93,50 @@ def test_partitions_that_take_nothing_for_long_are_set_aside_all_at_once(monkeyp
     run(monkeypatch, sessions, clock)
     assert sessions.aside == dict.fromkeys((ONE, TWO), "the target takes nothing for now: NOT_ENOUGH_REPLICAS")
     assert 5.0 <= clock.now - 1000.0 < 7.0
+
+
+def test_a_partition_that_was_set_aside_for_that_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, sessions = Clock(), Sessions(lack(ONE))
+    run(monkeypatch, sessions, clock, told={ONE: "the target takes nothing for now"})
+    assert sessions.aside
+    assert clock.now == 1000.0
+
+
+def test_what_was_set_aside_is_tried_ever_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, began = Clock(), list[float]()
+
+    class Poisoned(Sessions):
+        def start(self) -> None:
+            if not self.aside:
+                began.append(clock.now)
+                raise PartitionFailed(ONE, "poison")
+
+        def copy(self) -> Iterator[Any]:
+            while not sessions.should_end():
+                clock.sleep(1.0)
+            return iter(())
+
+        def __call__(self, *arguments: Any) -> Sessions:
+            self.should_end = arguments[4]
+            return super().__call__(*arguments)
+
+    sessions = Poisoned()
+    run(monkeypatch, sessions, clock, attempts=14)
+    assert [round(at - 1000) for at in began] == [0, 60, 180, 420, 900, 1500, 2100]
+
+
+def test_a_topic_that_is_refused_is_set_aside_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    copy, other = TopicPartition("a.t", 1), TopicPartition("other", 0)
+    assignments = [Assignment(ONE, copy), Assignment(TWO, TopicPartition("a.t", 2)), Assignment(other, other)]
+    failure = PartitionFailed(ONE, "the target refuses it", copy, concerns_topic=True)
+    failure.others = [PartitionFailed(TopicPartition("t", 3), "so is this", TopicPartition("a.t", 3))]
+    sessions = Sessions(failure)
+    run(monkeypatch, sessions, Clock(), attempts=2, assignments=assignments)
+    assert sessions.aside == {
+        ONE: "the target refuses it",
+        TopicPartition("t", 3): "so is this",
+        TWO: "the target refuses its topic, as for t-1",
+    }
 
 
 def test_a_moment_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,15 @@ import pytest
 from crc32c import crc32c
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.engine import lane as lane_module
+from heliograph.engine.lane_session import LaneSession
 from heliograph.kafka import batches
 from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.producing import Batch
 from heliograph.kafka.records import Record, decode
 from heliograph.model import Assignment, Event, EventKind, LanePlan, Position, TopicPartition
+from tests.engine.lane_bench import MakeMirror
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
 from tests.zoo import handmade, raw
@@ -25,6 +28,7 @@ from tests.zoo.topics import create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
 
+start = LaneSession.start
 LIMIT = 2_000
 LARGE = 5_000
 HOUR_MS = 3_600_000
@@ -125,6 +129,41 @@ def test_a_record_that_the_target_refuses_as_too_large_is_named(ward: Ward) -> N
         walk.until_copied({ward.bad: 13})
     assert ward.events() == [aside, Event(EventKind.RESUMED, ward.bad, 10, -1, "goes on")]
     assert ward.copied(ward.bad) == [10, 11, 12]
+
+
+# -- tried again -------------------------------------------------------------------------------------------------------
+
+
+def test_a_lane_tries_by_itself_what_it_has_set_aside(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "_FIRST_REST", 1.0)
+    target = mirror_to(ward, {"max.message.bytes": str(LIMIT)})
+    raw.append(ward.stations.source, ward.bad, [raw.batch_of(numbered(1, 10, LARGE))])
+    with ward.lane_walk() as walk:
+        [aside] = walk.until_told(1)
+        raise_limit(ward, target)
+        ward.feed(ward.well, range(10, 15))
+        walk.until_copied({ward.bad: 11, ward.well: 15})
+    assert ward.events() == [aside, Event(EventKind.RESUMED, ward.bad, 10, -1, "goes on")]
+    assert (ward.copied(ward.bad), ward.copied(ward.well)) == ([10], list(range(15)))
+
+
+def test_partitions_that_one_answer_refuses_are_set_aside_together(
+    make_mirror: MakeMirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[LaneSession] = []
+    monkeypatch.setattr(LaneSession, "start", lambda session: begun.append(session) or start(session))
+    mirror = make_mirror(6)
+    strict = create_topic(mirror.stations.target, fresh_name("strict"), 6, {"max.message.bytes": str(LIMIT)})
+    mirror.pairs = {source: TopicPartition(strict, source.partition) for source in mirror.pairs}
+    for number in range(1, 6):
+        mirror.write([numbered(1, number, LARGE)], number)
+    told: dict[TopicPartition, str] = {}
+    with closing(mirror.lane(lambda: len(told) >= 5)) as lane:
+        for entry in lane:
+            told |= {event.source: event.reason for event in entry.events}
+    assert len(told) == 5
+    assert all("MESSAGE_SIZE_TOO_LARGE; it has offsets 0 to 0 of the source" in reason for reason in told.values())
+    assert len(begun) == 2
 
 
 # -- times -------------------------------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ class PartitionCopy:
         sent = next(sent for sent in self._sent if sent.target == failure.target and not sent.is_done)
         first, last = sent.pieces[0][0], sum(sent.pieces[-1]) - 1
         what = f"it has offsets {first} to {last} of the source in {sent.byte_count} bytes"
-        return PartitionFailed(failure.source, f"{failure.reason}; {what}")
+        return PartitionFailed(failure.source, f"{failure.reason}; {what}", failure.target, failure.concerns_topic)
 
     def take_progress(self) -> tuple[list[PartitionProgress], Position]:
         """What has been appended since the last call, and the position after it: for the transaction to commit.

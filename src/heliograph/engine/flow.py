@@ -31,6 +31,7 @@ _SLOW_FOLLOWER_SECONDS = 1.0
 _LONG_PLANNING_SECONDS = 30.0
 _LONG_START_SECONDS = 60.0  # of lanes: a cold start of Spark's processes takes up to 10 s, on a busy machine more
 _SHORTEST_EPOCH_SECONDS = 60.0  # unless topics change
+_LONGEST_UNSWEPT_SECONDS = 600.0
 _TURNS = "abc"  # of a lane's transactions: one is filled, one is being committed, one is told to its partitions
 _LANE_ID = re.compile(rf"\d+[{_TURNS}]")
 
@@ -138,6 +139,7 @@ class FlowDriver:
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
         self._unswept: Mapping[TopicPartition, str] = {}  # targets where old transactions may still be open, and why
+        self._sweep_after = _SHORTEST_EPOCH_SECONDS  # from one attempt to end them to the next
         self.deal = 0  # Spark counts epochs from 1 again with every query; deals are never counted again
         self._lanes_begun = 0  # of the newest deal
         self._lanes_done = 0
@@ -208,6 +210,8 @@ class FlowDriver:
 
     def _fence(self, ids: Collection[str], targets: Collection[TopicPartition]) -> None:
         self._unswept = self._bookkeeping.fence(ids, targets)
+        if not self._unswept:
+            self._sweep_after = _SHORTEST_EPOCH_SECONDS
         for where, reason in self._unswept.items():
             log.warning("%s: what was left open on %s could not be ended: %s", self.name, where, reason)
 
@@ -357,13 +361,23 @@ class FlowDriver:
         self._is_stuck = True
 
     def wants_new_plan(self) -> bool:
-        """Whether the epoch should end early: partitions that were set aside may go on, or the load has shifted."""
+        """Whether the epoch should end early: old transactions can perhaps be ended now, or the load has shifted.
+
+        Partitions that were set aside are tried again by their lanes, which takes the others less than a new epoch.
+        """
         with self._lock:
             if self._is_stuck:
                 return True
-            if time.monotonic() - self._plan.made_at < _SHORTEST_EPOCH_SECONDS:
-                return False
-            return bool(self.totals.set_aside or self._unswept) or is_worth_a_new_deal(self._plan.lanes, self._loads())
+            age = time.monotonic() - self._plan.made_at
+            if self._unswept and age >= self._sweep_after:
+                self._sweep_after = min(2 * self._sweep_after, _LONGEST_UNSWEPT_SECONDS)
+                return True
+            return age >= _SHORTEST_EPOCH_SECONDS and is_worth_a_new_deal(self._plan.lanes, self._loads())
+
+    @property
+    def has_set_aside(self) -> bool:
+        """Whether the topics of partitions may have been changed so that they can go on."""
+        return bool(self.totals.set_aside)
 
     def waits_long_for(self) -> str:
         """What keeps lanes from beginning, if that takes long."""

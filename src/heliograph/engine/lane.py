@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 1.0
 _LOOK_INTERVAL = 0.2
+_FIRST_REST = 60.0  # seconds, until partitions that were set aside are tried again; then twice as long each time
+_LONGEST_REST = 600.0
 _LONGEST_REFUSAL = 5.0  # seconds; usually longer than it takes until another leader has followed one
 _FORGET_SECONDS = 5.0
 _LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
@@ -45,6 +48,8 @@ class Lane:
         self._on_trouble = on_trouble
         self._heart = heart or Heart.silent()
         self._set_aside: dict[TopicPartition, str] = {}
+        self._set_aside_until = math.inf
+        self._rest_seconds = _FIRST_REST
         self._told = dict(plan.set_aside)
         self._refused: dict[TopicPartition, tuple[float, float]] = {}  # by the target, first and last, for now
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
@@ -53,11 +58,12 @@ class Lane:
         """Copy until the epoch ends; yields one entry per committed transaction."""
         backoff = _FIRST_BACKOFF
         while not self._should_end():
+            self._try_again_in_time()
             session = LaneSession(
                 self._plan,
                 *self._access,
                 self._settings,
-                self._should_end,
+                self._session_should_end,
                 self._set_aside,
                 self._told,
                 self._transforms,
@@ -68,9 +74,9 @@ class Lane:
                 for entry in session.copy():
                     backoff = _FIRST_BACKOFF
                     yield entry
-                return
+                continue
             except PartitionFailed as failure:
-                self._set_aside[failure.source] = failure.reason
+                self._put_aside(failure)
                 continue
             except ClusterError as error:
                 if not error.retriable:
@@ -84,6 +90,31 @@ class Lane:
                 session.close()
             self._rest(backoff, why)
             backoff = min(backoff * 2, longest)
+
+    def _put_aside(self, failure: PartitionFailed) -> None:
+        """All that the same answer refused, and all that would be refused alike: each costs the others an attempt."""
+        for one in (failure, *failure.others):
+            self._set_aside[one.source] = one.reason
+        topics = {one.target.topic: one for one in (failure, *failure.others) if one.target and one.concerns_topic}
+        for item in self._plan.assignments:
+            if item.target.topic in topics:
+                told = f"the target refuses its topic, as for {topics[item.target.topic].source}"
+                self._set_aside.setdefault(item.source, told)
+
+    def _session_should_end(self) -> bool:
+        """At the end of the epoch, or when it is time to try again what was set aside.
+
+        Other partitions are held up by that for the moment that it takes to commit and to begin again.
+        """
+        if self._set_aside and self._set_aside_until == math.inf:
+            self._set_aside_until = time.monotonic() + self._rest_seconds
+            self._rest_seconds = min(2 * self._rest_seconds, _LONGEST_REST)
+        return self._should_end() or time.monotonic() >= self._set_aside_until
+
+    def _try_again_in_time(self) -> None:
+        if time.monotonic() >= self._set_aside_until:
+            self._set_aside.clear()
+            self._set_aside_until = math.inf
 
     def _rest(self, seconds: float, why: str) -> None:
         """Wait before the next attempt, but not longer than the epoch lasts."""
@@ -103,7 +134,7 @@ class Lane:
             first, last = self._refused.get(source, (now, now))
             first = first if now - last < _FORGET_SECONDS else now
             self._refused[source] = (first, now)
-            if now - first >= _LONGEST_REFUSAL:
+            if now - first >= _LONGEST_REFUSAL or source in self._told:  # it was tried again, in vain
                 self._set_aside[source] = f"the target takes nothing for now: {error.name}"
                 lasting = True
         return lasting

@@ -101,7 +101,7 @@ class LaneSession:
         self._behind: set[TopicPartition] = set()
         self._suspicions: dict[TopicPartition, Suspicion] = {}
         self._events: list[Event] = []
-        self._to_resume = set(plan.set_aside)
+        self._to_resume = set(told)
         self._unbegun: dict[TopicPartition, Assignment] = {}  # without a leader, or a place to begin before it has one
         self._look_for_leaders_at = 0.0
         self._tell_unbegun_at = 0.0
@@ -272,7 +272,9 @@ class LaneSession:
         except LoopFailed as failed:
             why = failed.why
             if isinstance(why, PartitionFailed):
-                raise self._copies[why.source].refused(why) from failed
+                refused, *others = [self._copies[one.source].refused(one) for one in (why, *why.others)]
+                refused.others = others
+                raise refused from failed
             raise why from failed
 
     def _look_around(self) -> None:
@@ -381,10 +383,9 @@ class LaneSession:
 
     def _send_waiting(self) -> None:
         """Send queued batches, after their partitions have joined the transaction."""
-        waiting, joined = self._outgoing.waiting(), self._producer.joined
-        if new := waiting.keys() - joined:
-            sources = {batch.source for name in new for batch in waiting[name].queue}
-            self._producer.join(new | self._books.partitions(sources))
+        if new := self._outgoing.unjoined():
+            sources = {batch.source for target in new.values() for batch in target.queue}
+            self._producer.join(new.keys() | self._books.partitions(sources))
         self._outgoing.pump()
 
     def _commit_is_due(self) -> bool:

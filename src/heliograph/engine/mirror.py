@@ -44,6 +44,7 @@ _TELL_SECONDS = 10.0
 _LONG_WAIT_SECONDS = 60.0  # a cold start of Spark takes 8 s, and many flows start one after the other
 _PYTHON_ERROR = re.compile(r"(heliograph\.errors\.\w+|[\w.]+(Error|Exception)): ")
 _RECONSIDER_SECONDS = 10.0
+_LOOK_AGAIN_SECONDS = 60.0  # at topics of partitions that were set aside: somebody may have changed them
 _STARTS_AT_ONCE = 2
 _SLOTS_INTERVAL = 0.5
 _NO_EXECUTORS_SECONDS = 30.0
@@ -283,6 +284,7 @@ class Mirror:
 
     def _follow(self, flow: Driver, query: StreamingQuery) -> None:
         refresh, reconsider = Due(flow.settings.refresh_seconds), Due(_RECONSIDER_SECONDS)
+        look_again = Due(_LOOK_AGAIN_SECONDS)
         tell = Due(_TELL_SECONDS)
         try:
             while query.isActive and not flow.is_drained and not flow.wants_new_query:
@@ -297,7 +299,8 @@ class Mirror:
                     flow.lane_troubled(wait)
                 if flow.is_renewed:
                     refresh = Due(flow.settings.refresh_seconds)
-                is_changed = (flow.is_renewed or refresh.is_due()) and flow.refresh()
+                is_due = flow.is_renewed or refresh.is_due() or (flow.has_set_aside and look_again.is_due())
+                is_changed = is_due and flow.refresh()
                 if is_changed or (reconsider.is_due() and flow.wants_new_plan()):
                     self._control.end_epoch(flow.name)
             failure = query.exception()

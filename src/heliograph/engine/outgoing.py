@@ -29,6 +29,7 @@ _ALL_REPLICAS = -1
 # the topic, timestamp out of range, invalid record.
 _INVALID_TIMESTAMP = 32
 _CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
+_CONCERNS_TOPIC = {29}
 # Answers that may be others in a moment: leader not available, not leader, timed out while replicas were waited for,
 # not enough replicas, too few of them after the leader had appended, storage error.
 _MAY_PASS = {5, 6, 7, 19, 20, 56}
@@ -117,9 +118,14 @@ class Outgoing:
         """When the oldest data left that is not answered yet; infinity if there is none."""
         return min((requests[0].sent_at for requests in self._in_flight.values()), default=math.inf)
 
-    def waiting(self) -> dict[TopicPartition, TargetPartition]:
-        """The partitions that batches wait for."""
-        return {name: target for ready in self._ready.values() for name, target in ready.items()}
+    def unjoined(self) -> dict[TopicPartition, TargetPartition]:
+        """Partitions that batches wait for, and that are not part of the transaction yet.
+
+        Asked at every turn, and there is seldom one: so first a comparison that makes nothing.
+        """
+        joined = self.producer.joined
+        news = [ready for ready in self._ready.values() if not joined.issuperset(ready)]
+        return {name: target for ready in news for name, target in ready.items() if name not in joined}
 
     def pump(self) -> None:
         """Send what the brokers may take now."""
@@ -240,13 +246,21 @@ class Outgoing:
         if throttle_ms:
             self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
         self._check_waiting(appended, taken)
+        refused = []
         for item in appended:
             where = _place(item)
             batch = taken.get(where)
-            self._check(item, where, batch)
+            try:
+                self._check(item, where, batch)
+            except PartitionFailed as failure:
+                refused.append(failure)
+                continue
             if batch is not None:
                 self._rebuilt_bytes -= _rebuilt_size(batch)
                 batch.on_appended(item.base_offset)
+        if refused:
+            refused[0].others = refused[1:]
+            raise refused[0]
 
     def _check_waiting(self, appended: Sequence[Appended], taken: Mapping[TopicPartition, Queued]) -> None:
         """Tell of all partitions at once that take nothing for now; what ends a transaction is no matter of them."""
@@ -264,7 +278,8 @@ class Outgoing:
         message = "" if item.error_code == _INVALID_TIMESTAMP else item.message
         reason = f"{error_name(item.error_code)} {message}".strip()
         if batch is not None and _concerns_partition(item.error_code, batch):
-            raise PartitionFailed(batch.source, f"the target refuses it: {reason}", where)
+            told = f"the target refuses it: {reason}"
+            raise PartitionFailed(batch.source, told, where, item.error_code in _CONCERNS_TOPIC)
         name = f"{self._network.access.alias} {where}"
         check_fenced(name, item.error_code)
         raise BrokerRefused(name, item.error_code, reason)

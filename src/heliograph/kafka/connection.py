@@ -38,6 +38,7 @@ Memory = Callable[[int], bytearray]
 LossHandler = Callable[[ClusterError], None]
 
 _MAX_PIECES = 512  # what one sendmsg takes on common systems is 1024
+_TLS_RECORD = 16 * 1024  # the most that one record of TLS holds; each costs a call, a header and a checksum
 _INTRODUCTION_SECONDS = 10.0  # for each step of TLS, versions and login: a broker that starts may be slow
 _DEADLINE_CHECK_SECONDS = 0.2
 _NAME_SECONDS = 30.0  # until the system gives up looking for an address
@@ -387,9 +388,23 @@ class Connection:
 
     def _write_some(self) -> int:
         if isinstance(self._socket, ssl.SSLSocket):
-            return self._socket.send(self._outbox[0])
+            return self._socket.send(self._tls_record())
         pieces = [self._outbox[i] for i in range(min(len(self._outbox), _MAX_PIECES))]
         return self._socket.sendmsg(pieces)
+
+    def _tls_record(self) -> Buffer:
+        """What to send next under TLS: small pieces leave together.
+
+        When the socket takes nothing, TLS wants the same bytes again later, perhaps with more behind them. So pieces
+        are taken from the front, and as many as fit: what comes to the outbox meanwhile can only make it longer.
+        """
+        outbox, chosen, size = self._outbox, [], 0
+        for piece in outbox:
+            if size + len(piece) > _TLS_RECORD:
+                break
+            chosen.append(piece)
+            size += len(piece)
+        return b"".join(chosen) if len(chosen) > 1 else outbox[0]
 
     def _drop_written(self, count: int) -> None:
         outbox = self._outbox

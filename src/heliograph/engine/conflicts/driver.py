@@ -40,6 +40,7 @@ class DetectionDriver:
         self.wants_new_query = False  # because there are new views, or topics that were made anew
         self.lost_lane = ""  # its tasks are short, and not watched
         self.is_renewed = False
+        self.has_set_aside = False
         self.is_active = False  # flows need not wait with their start until it has begun
         self.has_lanes = threading.Event()
         self._surroundings = surroundings

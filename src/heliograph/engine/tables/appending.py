@@ -97,6 +97,6 @@ class Appending:
         self.outgoing.put(stream.target, Queued(data, appended, stream.source))
 
     def _send(self) -> None:
-        if missing := self.outgoing.waiting().keys() - self._producer.joined:
-            self._producer.join(missing)
+        if missing := self.outgoing.unjoined():
+            self._producer.join(missing.keys())
         self.outgoing.pump()
