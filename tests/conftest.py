@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import hypothesis.core
 import pytest
+from kafka.net.inet import KafkaNetSocket
 
 from heliograph.embedded.cluster import KEEP_LOGS
 from tests.running import Tell, durations, seeds, sharing
@@ -33,6 +35,13 @@ _evidence = pytest.StashKey[Evidence]()
 _scratch = pytest.StashKey[Path]()
 _shared_clusters = pytest.StashKey[Sequence["EmbeddedCluster"]]()
 _seconds: dict[str, float] = defaultdict(float)
+
+
+class DroppedSocket(socket.socket):
+    """A socket that may be forgotten without a warning."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 # -- the run -----------------------------------------------------------------------------------------------
@@ -56,6 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("heliograph")
     if config.getoption("--hypothesis-seed") is None:
         hypothesis.core.global_force_seed = seeds.choose()
+    # A client of kafka-python that is closed while it connects forgets the socket, which ends at once; Python warns of
+    # it in whatever test runs then. Our own sockets must not be forgotten: of those it goes on to warn.
+    KafkaNetSocket.socket = lambda _, *kind: DroppedSocket(*kind)
     if KEEP_LOGS not in os.environ:
         config.stash[_scratch] = _new_scratch()
         os.environ[KEEP_LOGS] = str(config.stash[_scratch] / "brokers")
@@ -123,6 +135,7 @@ def pytest_runtest_makereport(
         temporary = item.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         folder = item.config.stash[_evidence].collect(f"{item.nodeid}-{report.when}", temporary)
         again = f"{seeds.replay()} ./test '{item.nodeid}'"
+        (folder / "again.txt").write_text(f"{again}\n")
         report.sections.append(("evidence", f"logs: {folder}\nagain: {again}"))
     return report
 

@@ -260,4 +260,5 @@ def test_watching_shows_what_comes_until_it_is_ended(scene: Scene) -> None:
             assert counts[-1] == 2
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            code = process.wait(20)
+    assert code == 130

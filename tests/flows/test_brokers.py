@@ -73,13 +73,13 @@ def _lose_brokers_for_a_while(stage: Stage, sides: Sequence[str]) -> None:
         cluster.brokers[0].process.kill()
     for cluster, topic in struck:
         _await_other_leaders(cluster, topic)
-    stage.await_progress()
+    stage.await_recovery()
     for cluster, _ in struck:
         cluster.brokers[0].start()
     for (cluster, topic), wanted in zip(struck, before, strict=True):
         cluster.wait_until_ready()
         _await_leaders(cluster, topic, wanted)
-    stage.await_progress()
+    stage.await_recovery()
 
 
 def _await_other_leaders(cluster: EmbeddedCluster, topic: str) -> None:

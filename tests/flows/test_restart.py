@@ -13,7 +13,16 @@ from tests.chaos.forms import short_and_long
 from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess, MirrorRuns
 from tests.chaos.outages import bring_back
-from tests.chaos.stage import PATIENCE_SECONDS, Stage, admin_of, await_growth, copies, expect_equal, write_settings
+from tests.chaos.stage import (
+    PATIENCE_SECONDS,
+    RECOVERY_SECONDS,
+    Stage,
+    admin_of,
+    await_growth,
+    copies,
+    expect_equal,
+    write_settings,
+)
 from tests.flows.watched import Watched
 from tests.waiting import wait_until
 from tests.zoo.topics import fresh_name
@@ -107,7 +116,7 @@ def _begin_without_a_target(scene: _Scene, mirror: MirrorProcess, attempts: int)
     wait_until(lambda: len(_pauses(mirror)) >= attempts, f"{attempts} attempts in vain", PATIENCE_SECONDS)
     assert max(_pauses(mirror)) <= _LONGEST_PAUSE
     bring_back(scene.far)
-    await_growth(scene.far, f"hub.{scene.late}")
+    await_growth(scene.far, f"hub.{scene.late}", _LONGEST_PAUSE + RECOVERY_SECONDS)
 
 
 def _pauses(mirror: MirrorProcess) -> list[float]:

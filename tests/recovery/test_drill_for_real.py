@@ -21,7 +21,7 @@ from tests.recovery.drill_witness import Case, Sight, Witness
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _GROUPS = 20
-_OPTIONS = DrillOptions(seconds=6, rate=600)
+_OPTIONS = DrillOptions(seconds=10, rate=600)
 # Less than the load, so that the mirror is behind when the source is lost, and a tail is left.
 _SLOW = "bandwidth.limit.bytes.per.second = 55000"
 _IDENTITY = "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy"

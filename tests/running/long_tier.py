@@ -7,11 +7,14 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
+from tests.running import durations
+
+_SLOWEST = 25
 _PYTEST = [sys.executable, "-m", "pytest", "-m", "long"]
 
 
@@ -53,6 +56,7 @@ class LongTier:
             known[module] = self._run(module, arguments)
             state.write_text(json.dumps([asdict(item) for item in known.values()], indent=1))
         outcomes = [known[module] for module in modules]
+        _show_slowest(self._merged_durations(modules))
         _sum_up(outcomes)
         return bool(outcomes) and all(item.is_good for item in outcomes)
 
@@ -74,6 +78,7 @@ class LongTier:
         began = time.monotonic()
         command = [*_PYTEST, "--durations=25", f"--junitxml={report}", module, *options]
         code = subprocess.run(command, check=False, cwd=self.root).returncode
+        self._keep_durations(module)
         seconds = time.monotonic() - began
         if not report.exists():
             return Outcome(module, False, 0, 1, 0, seconds)
@@ -85,13 +90,34 @@ class LongTier:
         failed = errors + failures
         return Outcome(module, code == 0, max(0, total - failed - skipped), failed, skipped, seconds)
 
+    def _keep_durations(self, module: str) -> None:
+        """Each module is a run of pytest, which writes its own durations: keep them for the whole tier."""
+        found = self.root / ".heliograph" / "durations.json"
+        if found.exists():
+            self._durations_of(module).write_bytes(found.read_bytes())
+
+    def _durations_of(self, module: str) -> Path:
+        return self._folder / f"durations-{module.replace('/', '-')}.json"
+
+    def _merged_durations(self, modules: Sequence[str]) -> dict[str, float]:
+        """The seconds of all tests of the tier, as each ran last; written where every run writes them."""
+        merged: dict[str, float] = {}
+        for module in modules:
+            file = self._durations_of(module)
+            merged.update(json.loads(file.read_text())["tests"] if file.exists() else {})
+        durations.write(self.root / ".heliograph" / "durations.json", merged)
+        return merged
+
     def _code(self) -> str:
-        """A name of the code as it is: the commit, and what was changed since."""
-        commands = (["git", "rev-parse", "HEAD"], ["git", "diff", "HEAD"], ["git", "status", "--porcelain"])
-        parts = [
-            subprocess.run(command, capture_output=True, check=False, cwd=self.root).stdout for command in commands
-        ]
-        return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+        """A name of the code as it is: the commit, what was changed since, and what is new."""
+        parts = [self._git("rev-parse", "HEAD"), self._git("diff", "HEAD")]
+        for name in sorted(self._git("ls-files", "--others", "--exclude-standard", "-z").split(b"\0")):
+            file = self.root / name.decode()
+            parts += [name, file.read_bytes() if file.is_file() else b""]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+    def _git(self, *arguments: str) -> bytes:
+        return subprocess.run(["git", *arguments], capture_output=True, check=False, cwd=self.root).stdout
 
 
 def _sum_up(outcomes: Sequence[Outcome]) -> None:
@@ -100,6 +126,12 @@ def _sum_up(outcomes: Sequence[Outcome]) -> None:
         print(item)
     sums = [f"{sum(getattr(item, name) for item in outcomes)} {name}" for name in ("passed", "failed", "skipped")]
     print(", ".join(sums), flush=True)
+
+
+def _show_slowest(seconds: Mapping[str, float]) -> None:
+    print(f"\nthe {_SLOWEST} slowest of them")
+    for test, taken in sorted(seconds.items(), key=lambda item: -item[1])[:_SLOWEST]:
+        print(f"{taken:7.1f} s  {test}")
 
 
 def _read(state: Path) -> dict[str, Outcome]:

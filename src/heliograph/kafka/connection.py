@@ -103,11 +103,7 @@ class Connection:
         seconds = self._access.connect_timeout_ms / 1000
         self._loop.before(f"connecting to {self.name}", _NAME_SECONDS + _ADDRESSES * seconds + _INTRODUCTION_SECONDS)
         try:
-            plain = socket.create_connection((host, port), timeout=seconds)
-            plain.settimeout(_INTRODUCTION_SECONDS)
-            _tune(plain, self._access)
-            context = self._access.tls_context()
-            wrapped = context.wrap_socket(plain, server_hostname=host) if context else plain
+            wrapped = self._opened(host, port, seconds)
         except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as error:  # who refuses us says so; who ends does not
             raise BrokerUnavailable(f"{self.name}: cannot connect: {error}") from error
         except ssl.SSLError as error:
@@ -119,6 +115,17 @@ class Connection:
         wrapped.setblocking(False)
         self._loop.register(wrapped, self)
         return wrapped
+
+    def _opened(self, host: str, port: int, seconds: float) -> socket.socket:
+        plain = socket.create_connection((host, port), timeout=seconds)
+        try:
+            plain.settimeout(_INTRODUCTION_SECONDS)
+            _tune(plain, self._access)
+            context = self._access.tls_context()
+            return context.wrap_socket(plain, server_hostname=host) if context else plain
+        except BaseException:
+            plain.close()
+            raise
 
     def _introduce(self, host: str) -> None:
         request = ApiVersionsRequest(client_software_name="heliograph", client_software_version="0")

@@ -57,7 +57,8 @@ class Shop:
             f"{alias}.bootstrap.servers = {stations.source}\nthere.bootstrap.servers = {stations.target}\n"
             f"{alias}->there.enabled = true\n{alias}->there.topics = {self.topic}, {self.heartbeats}\n"
             f"emit.heartbeats.enabled = false\nheartbeats.replication.enabled = {str(with_heartbeats).lower()}\n"
-            "replication.factor = 1\noffset.storage.replication.factor = 1\nledger.topic.replication.factor = 1\n"
+            "replication.factor = 1\noffset.storage.replication.factor = 1\noffset.storage.partitions = 2\n"
+            "ledger.topic.replication.factor = 1\n"
             f"errors.deadletterqueue.topic.replication.factor = 1\ntasks.max = 2\n{more}\n"
         )
         self._flow = load(self.settings).flows[0]
