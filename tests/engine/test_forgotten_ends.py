@@ -132,3 +132,16 @@ def test_it_is_ended_also_where_records_were_routed_to(scene: Scene, driver: Flo
         driver._look_elsewhere_at = 0.0  # as a minute later
         driver.lane_tasks(2)
         assert open_partitions(connected, [routed]) == []
+
+
+@pytest.mark.parametrize("scene", [TAGGED], indirect=True)
+def test_a_lane_whose_target_others_route_records_to_does_not_wait_for_them(scene: Scene, driver: FlowDriver) -> None:
+    source, copy, [name, *_] = pair_of(driver)
+    [task, _] = driver.lane_tasks(2)
+    scene.send(source.topic, source.partition, 5)
+    with raw.network(scene.target, copy.topic) as connected:
+        other = TransactionalProducer(connected[1], name, 60_000)
+        write(connected, other, copy)
+        told = run(task)
+        other.end(commit=False)
+    assert (told.record_count, told.events) == (5, ())

@@ -576,6 +576,14 @@ _POSITIONS = (
         (f"{_FORGOTTEN}::test_a_lane_does_not_write_behind_what_only_the_driver_can_end",),
     ),
     Defect(
+        "take-a-lane-that-routes-for-one-that-is-gone",
+        "A lane does not wait for others that send records to its targets.",
+        "engine/lane_books.py",
+        "        if not plan.writes_elsewhere:  # or",
+        "        if plan.assignments:  # or",
+        (f"{_FORGOTTEN}::test_a_lane_whose_target_others_route_records_to_does_not_wait_for_them",),
+    ),
+    Defect(
         "look-only-at-the-own-targets",
         "Also where records were routed to, nothing stays open.",
         "engine/flow.py",

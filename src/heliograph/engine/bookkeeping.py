@@ -96,7 +96,9 @@ class Bookkeeping:
             check_reached(network, left.unreachable, books)
             written = {*targets, *(other_partitions(network, targets) if writes_elsewhere else ())}
             reached = partial(self._reached, loop, network, sources or {})
-            return end_leftovers(network, producers, written, Background(ids, reached, ledger, books)).unreachable
+            found = end_leftovers(network, producers, written, Background(ids, reached, ledger, books))
+            # Elsewhere others write too: what hides something there need not be ours.
+            return {where: reason for where, reason in found.unreachable.items() if where in targets}
 
     def find_open(self, targets: Collection[TopicPartition], writes_elsewhere: bool = False) -> Sweep:
         """Where transactions of the flow are open while no lane runs, and which targets cannot be asked, and why."""
@@ -104,7 +106,8 @@ class Bookkeeping:
             network.look_up({where.topic for where in targets})
             written = {*targets, *(other_partitions(network, targets) if writes_elsewhere else ())}
             ids = partial(producer_ids, network, self._state.topic)
-            return open_leftovers(network, written | self._books(network), ids, _LOOK_SECONDS)
+            found = open_leftovers(network, written | self._books(network), ids, _LOOK_SECONDS)
+            return Sweep(found.ended, {where: why for where, why in found.unreachable.items() if where in targets})
 
     def _books(self, network: Network) -> set[TopicPartition]:
         topics = self._topics

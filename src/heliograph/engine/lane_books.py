@@ -53,7 +53,8 @@ class LaneBooks:
         check_reached(self._network, left.unreachable, books)
         own = Background(reached=self._reached, told_all=self._ledger, witnesses=books)
         self.unreachable = end_leftovers(self._network, taken, targets | elsewhere, own).unreachable
-        self._leave_to_the_driver(targets - self.unreachable.keys())
+        if not plan.writes_elsewhere:  # or another lane may just be writing there too
+            self._leave_to_the_driver(targets - self.unreachable.keys())
         return list(taken)
 
     def _leave_to_the_driver(self, targets: set[TopicPartition]) -> None:

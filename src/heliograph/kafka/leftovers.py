@@ -149,17 +149,24 @@ class _Past:
             commit = self._how(states)
             where = [state.where for state in states]
             if commit is None:
-                sweep.unreachable.update(dict.fromkeys(where, self._why_unknown()))
+                self._leave(sweep, dict.fromkeys(where, self._why_unknown()))
                 continue
             refused = self._write_end(states, commit)
-            sweep.unreachable.update(refused)
+            self._leave(sweep, refused)
             ended = [one for one in where if one not in refused]
+            if not ended:
+                continue
             log.warning(
                 "%s: %s had not heard of the end of a transaction of producer %d: %s now, as elsewhere",
                 self._network.access.alias, ", ".join(map(str, ended)), states[0].producer_id,
                 "committed" if commit else "aborted",
             )  # fmt: skip
             sweep.ended.extend(ended)
+
+    def _leave(self, sweep: Sweep, reasons: Mapping[TopicPartition, str]) -> None:
+        for where, reason in reasons.items():
+            log.warning("%s: %s: %s", self._network.access.alias, where, reason)
+        sweep.unreachable.update(reasons)
 
     def _how(self, left: Sequence[ProducerState]) -> bool | None:
         """Whether it was committed; None if nobody can tell."""
