@@ -381,7 +381,32 @@ def grant(cluster: EmbeddedCluster, name: str, *operations: ACLOperation) -> Non
     with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
         for kind in (ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID):
             pattern = ResourcePattern(kind, name)
-            admin.create_acls([ACL("User:mirror", "*", one, ACLPermissionType.ALLOW, pattern) for one in operations])
+            mine = operations if kind is ResourceType.TOPIC else set(operations) - {ACLOperation.READ}
+            admin.create_acls([ACL("User:mirror", "*", one, ACLPermissionType.ALLOW, pattern) for one in mine])
+
+
+def mirror_of(guarded: EmbeddedCluster) -> Access:
+    login = Credentials("PLAIN", "mirror", Secret("secret"))
+    return Access("guarded", guarded.addresses("CLIENTS").split(","), credentials=login)
+
+
+def test_what_we_may_not_end_is_told_with_what_it_takes(guarded: EmbeddedCluster) -> None:
+    """The coordinator does nothing for a producer id that has rolled over."""
+    topic = create_topic(guarded.bootstrap_servers, fresh_name("former"), 2)
+    witness, forgotten = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    for name in (topic, f"id-{topic}"):
+        grant(guarded, name, ACLOperation.READ, ACLOperation.DESCRIBE, ACLOperation.WRITE)
+    with raw.network(guarded.bootstrap_servers, topic) as connected:
+        former = TransactionalProducer(connected[1], f"former-{topic}", TIMEOUT_MS)
+        write(connected, former, witness)
+        write(connected, former, forgotten, joins=False)
+        former.end(commit=True)
+        wait_until(lambda: open_partitions(connected, [witness]) == [], "the end of the transaction")
+    with opened(mirror_of(guarded), [topic]) as connected:
+        ours, ids = producer_of(connected, topic), {former.stamp.producer_id}
+        sweep = end_leftovers(connected[1], [ours], [witness, forgotten], Background(lambda: ids))
+    assert (sweep.ended, sweep.unreachable.keys()) == ([], {forgotten})
+    assert "could not commit it, which takes the right to alter the cluster" in sweep.unreachable[forgotten]
 
 
 def test_a_denied_partition_is_no_quiet_one(guarded: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,13 +426,8 @@ def test_a_denied_partition_is_no_quiet_one(guarded: EmbeddedCluster, monkeypatc
         producer.end(commit=True)
         wait_until(lambda: open_partitions(connected, [witness]) == [], "the end of the transaction")
     grant(guarded, f"id-{denied}", see, change)
-    mirror = Access(
-        "guarded",
-        guarded.addresses("CLIENTS").split(","),
-        credentials=Credentials("PLAIN", "mirror", Secret("secret")),
-    )
     everything = [witness, forgotten, quiet, seen]
-    with opened(mirror, [readable, denied]) as connected:
+    with opened(mirror_of(guarded), [readable, denied]) as connected:
         sweep = end_leftovers(connected[1], [producer_of(connected, denied)], everything)
         assert (sweep.ended, sweep.unreachable.keys()) == ([], {forgotten, seen})
         assert "no right to read" in sweep.unreachable[forgotten]
