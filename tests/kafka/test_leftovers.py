@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
+import kafka
 import pytest
 from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    ResourcePattern,
+    ResourceType,
+)
 
+from heliograph.config.secret import Secret
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
+from heliograph.embedded.listeners import ACCESS_CONTROL, sasl_plain
 from heliograph.errors import BrokerUnavailable
-from heliograph.kafka import leftovers, producing
-from heliograph.kafka.leftovers import Sweep, describe, end_leftovers
-from heliograph.kafka.producing import Batch
+from heliograph.kafka import leftovers, reading
+from heliograph.kafka.access import Access, Credentials
+from heliograph.kafka.leftovers import Background, Sweep, describe, end_leftovers, open_leftovers
+from heliograph.kafka.network import opened
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import TopicPartition
 from tests.checker.stock_reader import read_committed
 from tests.waiting import wait_until
 from tests.zoo import raw
-from tests.zoo.odd_records import numbered
+from tests.zoo.forgotten import TRUSTING, open_partitions, write
 from tests.zoo.topics import await_leaders, create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
@@ -28,7 +41,7 @@ TIMEOUT_MS = 60_000
 
 @pytest.fixture(scope="module")
 def trusting() -> Iterator[EmbeddedCluster]:
-    settings = {"transaction.partition.verification.enable": "false"}
+    settings = {**TRUSTING, "producer.id.expiration.check.interval.ms": "100"}
     with running_clusters(ClusterSpec("trusting", settings=settings)) as [cluster]:
         yield cluster
 
@@ -47,22 +60,6 @@ def connected(trusting: EmbeddedCluster, topic: str) -> Iterator[raw.Connected]:
 
 def producer_of(connected: raw.Connected, topic: str) -> TransactionalProducer:
     return TransactionalProducer(connected[1], f"id-{topic}", TIMEOUT_MS)
-
-
-def write(connected: raw.Connected, producer: TransactionalProducer, where: TopicPartition, joins: bool = True) -> None:
-    """Three records; the coordinator hears of the partition only if it joins."""
-    joining_version = producer.produce_version
-    sequence = producer.sequences.take(where, 3)
-    batch = raw.batch_of(numbered(3), stamp=producer.stamp, sequence=sequence)
-    producer.produce_version = joining_version if joins else producing.HIGHEST_VERSION
-    [answer] = raw.send(*connected, [Batch(*where, batch)], producer)
-    assert answer.error_code == 0
-    producer.produce_version = joining_version
-    producer.joined.add(where)
-
-
-def open_partitions(connected: raw.Connected, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    return [state.where for state in describe(connected[1], partitions) if state.is_open]
 
 
 def visible(cluster: EmbeddedCluster, where: TopicPartition) -> int:
@@ -146,8 +143,7 @@ def test_a_partition_that_is_gone_is_told_and_not_taken_for_a_quiet_one(
 
 @pytest.fixture(scope="module")
 def halved() -> Iterator[EmbeddedCluster]:
-    settings = {"transaction.partition.verification.enable": "false"}
-    with running_clusters(ClusterSpec("halved", brokers=2, separate_controller=True, settings=settings)) as [cluster]:
+    with running_clusters(ClusterSpec("halved", brokers=2, separate_controller=True, settings=TRUSTING)) as [cluster]:
         yield cluster
 
 
@@ -227,3 +223,248 @@ def test_transactions_of_others_and_of_now_are_left_alone(topic: str, connected:
     assert set(open_partitions(connected, [first, second])) == {first, second}
     stranger.end(commit=False)
     ours.end(commit=False)
+
+
+# -- when evidence has expired -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def forgetful(trusting: EmbeddedCluster) -> Iterator[None]:
+    """Brokers forget producers that have ended their transactions within a moment, instead of a day."""
+    set_on_brokers(trusting, "producer.id.expiration.ms", "1")
+    yield
+    set_on_brokers(trusting, "producer.id.expiration.ms", "86400000")
+
+
+def set_on_brokers(cluster: EmbeddedCluster, name: str, value: str) -> None:
+    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+        brokers = [str(broker.spec.node_id) for broker in cluster.brokers]
+        admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, one, configs={name: value}) for one in brokers])
+
+
+def cut(cluster: EmbeddedCluster, where: TopicPartition) -> None:
+    """Delete all records of a partition, as the ledger's are when the offset map has them."""
+    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+        admin.delete_records({kafka.TopicPartition(*where): -1})
+
+
+def await_oblivion(connected: raw.Connected, where: TopicPartition) -> None:
+    wait_until(lambda: not list(describe(connected[1], [where])), "the broker to forget the producer")
+
+
+def sweep_with(
+    connected: raw.Connected, topic: str, reached: dict[TopicPartition, int], *more: TopicPartition
+) -> Sweep:
+    """A sweep of all by the successor, while partition 1 is the ledger."""
+    ledger, successor = TopicPartition(topic, 1), producer_of(connected, topic)
+    partitions = [TopicPartition(topic, number) for number in range(3)]
+    return end_leftovers(
+        connected[1], [successor], [*partitions, *more], Background(reached=lambda: reached, told_all=ledger)
+    )
+
+
+@pytest.mark.usefixtures("forgetful")
+@pytest.mark.parametrize("commit", [True, False])
+def test_the_position_tells_when_markers_and_producers_are_gone(
+    trusting: EmbeddedCluster, topic: str, connected: raw.Connected, commit: bool
+) -> None:
+    before, ledger, forgotten = (TopicPartition(topic, number) for number in range(3))
+    producer = producer_of(connected, topic)
+    write(connected, producer, forgotten)
+    write(connected, producer, before)
+    producer.end(commit=True)
+    [start] = ends_of(connected, forgotten)
+    write(connected, producer, ledger)
+    write(connected, producer, forgotten, joins=False)
+    producer.end(commit)
+    wait_until(lambda: open_partitions(connected, [ledger]) == [], "the end of the transaction")
+    cut(trusting, ledger)
+    await_oblivion(connected, ledger)
+    last = start + 2 if commit else start - 2  # before it lie three records and a marker
+    assert sweep_with(connected, topic, {forgotten: last}).ended == [forgotten]
+    assert visible(trusting, forgotten) == (6 if commit else 3)
+
+
+def ends_of(connected: raw.Connected, where: TopicPartition) -> list[int]:
+    return list(reading.list_many(connected[1], {where: reading.LATEST}).values())
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_nothing_is_aborted_when_all_evidence_is_gone(
+    trusting: EmbeddedCluster, topic: str, connected: raw.Connected
+) -> None:
+    ledger, forgotten = TopicPartition(topic, 1), TopicPartition(topic, 2)
+    producer = producer_of(connected, topic)
+    write(connected, producer, ledger)
+    write(connected, producer, forgotten, joins=False)
+    producer.end(commit=True)
+    wait_until(lambda: open_partitions(connected, [ledger]) == [], "the end of the transaction")
+    cut(trusting, ledger)
+    await_oblivion(connected, ledger)
+    sweep = sweep_with(connected, topic, {})
+    assert (sweep.ended, sweep.unreachable.keys()) == ([], {forgotten})
+    assert "nothing tells any more" in sweep.unreachable[forgotten]
+    assert open_partitions(connected, [forgotten]) == [forgotten]
+    write_as_another(connected, topic, forgotten)
+    [end] = ends_of(connected, forgotten)
+    sweep = sweep_with(connected, topic, {forgotten: end - 1})  # which speaks of the other's records
+    assert (sweep.ended, sweep.unreachable.keys()) == ([], {forgotten})
+
+
+def write_as_another(connected: raw.Connected, topic: str, where: TopicPartition) -> None:
+    other = TransactionalProducer(connected[1], f"another-{topic}", TIMEOUT_MS)
+    write(connected, other, where)
+    other.end(commit=True)
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_the_ledger_tells_when_the_broker_has_forgotten_who_wrote_to_it(
+    trusting: EmbeddedCluster, topic: str, connected: raw.Connected
+) -> None:
+    ledger, forgotten = TopicPartition(topic, 1), TopicPartition(topic, 2)
+    producer = producer_of(connected, topic)
+    write(connected, producer, ledger)
+    write(connected, producer, forgotten, joins=False)
+    producer.end(commit=True)
+    await_oblivion(connected, ledger)
+    assert sweep_with(connected, topic, {}).ended == [forgotten]
+    assert visible(trusting, forgotten) == 3
+
+
+def test_what_wrote_nothing_to_the_ledger_was_not_committed(
+    trusting: EmbeddedCluster, topic: str, connected: raw.Connected
+) -> None:
+    ledger, forgotten = TopicPartition(topic, 1), TopicPartition(topic, 2)
+    producer = producer_of(connected, topic)
+    write(connected, producer, ledger)
+    producer.end(commit=True)
+    wait_until(lambda: open_partitions(connected, [ledger]) == [], "the end of the transaction")
+    write(connected, producer, forgotten, joins=False)
+    assert sweep_with(connected, topic, {}).ended == [forgotten]
+    assert visible(trusting, forgotten) == 0
+
+
+# -- producer ids that nobody has any more -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("commit", "count"), [(True, 3), (False, 0)])
+def test_what_an_earlier_producer_id_left_open_ends_as_elsewhere(
+    trusting: EmbeddedCluster, topic: str, connected: raw.Connected, commit: bool, count: int
+) -> None:
+    other, forgotten = TopicPartition(topic, 0), TopicPartition(topic, 2)
+    former = TransactionalProducer(connected[1], f"former-{topic}", TIMEOUT_MS)
+    write(connected, former, other)
+    write(connected, former, forgotten, joins=False)
+    former.end(commit)
+    wait_until(lambda: open_partitions(connected, [other]) == [], "the end of the transaction")
+    ours = producer_of(connected, topic)
+    assert end_leftovers(connected[1], [ours], [other, forgotten]) == Sweep([], {})
+    ids = {former.stamp.producer_id}
+    assert open_leftovers(connected[1], [other, forgotten], lambda: ids, 0).ended == [forgotten]
+    assert end_leftovers(connected[1], [ours], [other, forgotten], Background(lambda: ids)).ended == [forgotten]
+    assert open_partitions(connected, [forgotten]) == []
+    assert visible(trusting, forgotten) == count
+
+
+# -- partitions that we may not ask about ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[EmbeddedCluster]:
+    listener = sasl_plain("CLIENTS", {"mirror": "secret"})
+    settings = {**TRUSTING, **ACCESS_CONTROL}
+    with running_clusters(ClusterSpec("guarded", listeners=[listener], settings=settings)) as [cluster]:
+        yield cluster
+
+
+def grant(cluster: EmbeddedCluster, name: str, *operations: ACLOperation) -> None:
+    with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+        for kind in (ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID):
+            pattern = ResourcePattern(kind, name)
+            mine = operations if kind is ResourceType.TOPIC else set(operations) - {ACLOperation.READ}
+            admin.create_acls([ACL("User:mirror", "*", one, ACLPermissionType.ALLOW, pattern) for one in mine])
+
+
+def mirror_of(guarded: EmbeddedCluster) -> Access:
+    login = Credentials("PLAIN", "mirror", Secret("secret"))
+    return Access("guarded", guarded.addresses("CLIENTS").split(","), credentials=login)
+
+
+def test_what_we_may_not_end_is_told_with_what_it_takes(guarded: EmbeddedCluster) -> None:
+    """The coordinator does nothing for a producer id that has rolled over."""
+    topic = create_topic(guarded.bootstrap_servers, fresh_name("former"), 2)
+    witness, forgotten = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    for name in (topic, f"id-{topic}"):
+        grant(guarded, name, ACLOperation.READ, ACLOperation.DESCRIBE, ACLOperation.WRITE)
+    with raw.network(guarded.bootstrap_servers, topic) as connected:
+        former = TransactionalProducer(connected[1], f"former-{topic}", TIMEOUT_MS)
+        write(connected, former, witness)
+        write(connected, former, forgotten, joins=False)
+        former.end(commit=True)
+        wait_until(lambda: open_partitions(connected, [witness]) == [], "the end of the transaction")
+    with opened(mirror_of(guarded), [topic]) as connected:
+        ours, ids = producer_of(connected, topic), {former.stamp.producer_id}
+        sweep = end_leftovers(connected[1], [ours], [witness, forgotten], Background(lambda: ids))
+    assert (sweep.ended, sweep.unreachable.keys()) == ([], {forgotten})
+    assert "could not commit it, which takes the right to alter the cluster" in sweep.unreachable[forgotten]
+
+
+def test_a_denied_partition_is_no_quiet_one(guarded: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "_MARKER_SECONDS", 0.2)
+    readable, denied = fresh_name("readable"), create_topic(guarded.bootstrap_servers, fresh_name("denied"), 3)
+    create_topic(guarded.bootstrap_servers, readable, 1)
+    witness, forgotten, quiet = (TopicPartition(denied, number) for number in range(3))
+    seen = TopicPartition(readable, 0)
+    read, see, change = ACLOperation.READ, ACLOperation.DESCRIBE, ACLOperation.WRITE
+    grant(guarded, readable, read, see, change)
+    grant(guarded, denied, see, change)
+    with raw.network(guarded.bootstrap_servers, readable, denied) as connected:
+        producer = producer_of(connected, denied)
+        write(connected, producer, witness)
+        write(connected, producer, forgotten, joins=False)
+        write(connected, producer, seen, joins=False)
+        producer.end(commit=True)
+        wait_until(lambda: open_partitions(connected, [witness]) == [], "the end of the transaction")
+    grant(guarded, f"id-{denied}", see, change)
+    everything = [witness, forgotten, quiet, seen]
+    with opened(mirror_of(guarded), [readable, denied]) as connected:
+        sweep = end_leftovers(connected[1], [producer_of(connected, denied)], everything)
+        assert (sweep.ended, sweep.unreachable.keys()) == ([], {forgotten, seen})
+        assert "no right to read" in sweep.unreachable[forgotten]
+        assert open_leftovers(connected[1], [quiet], lambda: (), 0) == Sweep([], {})
+        assert open_leftovers(connected[1], [forgotten], lambda: (), 0).unreachable.keys() == {forgotten}
+
+
+# -- the first generation ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def older() -> Iterator[EmbeddedCluster]:
+    """A cluster like those of Kafka 3."""
+    with running_clusters(ClusterSpec("older", features={"transaction.version": 1}, settings=TRUSTING)) as [cluster]:
+        yield cluster
+
+
+@pytest.mark.parametrize(("reached", "count"), [(2, 3), (-1, 0), (None, None)])
+def test_in_the_first_generation_only_the_position_tells(
+    older: EmbeddedCluster, reached: int | None, count: int | None
+) -> None:
+    topic = create_topic(older.bootstrap_servers, fresh_name("left"), 2)
+    other, forgotten = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    with raw.network(older.bootstrap_servers, topic) as connected:
+        producer = producer_of(connected, topic)
+        producer.join([other])
+        write(connected, producer, other)
+        write(connected, producer, forgotten, joins=False)
+        producer.end(commit=reached != -1)
+        producer.join([other])
+        write(connected, producer, other)
+        producer.end(commit=reached == -1)  # with the same epoch
+        known = {} if reached is None else {forgotten: reached}
+        heir = producer_of(connected, topic)
+        sweep = end_leftovers(connected[1], [heir], [other, forgotten], Background(reached=lambda: known))
+        if count is None:
+            assert (sweep.ended, sweep.unreachable.keys()) == ([], {forgotten})
+        else:
+            assert sweep == Sweep([forgotten], {})
+            assert visible(older, forgotten) == count

@@ -8,6 +8,8 @@ _COPYING = "tests/engine/test_copying.py"
 _TRANSFORMED = "tests/engine/test_transformed_copy.py"
 _SHARED_LOOP = "tests/engine/test_shared_loop.py"
 _OFFSET_MAP = "tests/ledger/test_offset_map.py"
+_LEFTOVERS = "tests/kafka/test_leftovers.py"
+_FORGOTTEN = "tests/engine/test_forgotten_ends.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
 _WAITING = "tests/engine/test_partitions_wait.py"
 _PAIRING = "tests/recovery/test_pairing.py"
@@ -497,9 +499,97 @@ _POSITIONS = (
         "abort-while-a-witness-cannot-be-asked",
         "Nothing is aborted while a partition that may know the end cannot be asked.",
         "kafka/leftovers.py",
-        "        if commit is None and unasked:\n",
-        "        if commit is None and not known:\n",
-        ("tests/kafka/test_leftovers.py::test_partitions_without_a_leader_do_not_keep_others_from_being_ended",),
+        "not self.unasked and self._was_never_told(left)",
+        "self._was_never_told(left)",
+        (f"{_LEFTOVERS}::test_partitions_without_a_leader_do_not_keep_others_from_being_ended",),
+    ),
+    Defect(
+        "take-silence-for-an-abort",
+        "Nothing is aborted when all that could tell of its end has expired.",
+        "kafka/leftovers.py",
+        "        return took_no_part(self._network, left[0].producer_id, left[0].epoch, told_all)\n",
+        "        return True\n",
+        (f"{_LEFTOVERS}::test_nothing_is_aborted_when_all_evidence_is_gone",),
+    ),
+    Defect(
+        "commit-what-the-position-lies-before",
+        "A transaction was committed only if the position lies behind its beginning.",
+        "kafka/leftovers.py",
+        "            if offset < state.start:\n                return False\n",
+        "            if offset < state.start:\n                return True\n",
+        (f"{_LEFTOVERS}::test_the_position_tells_when_markers_and_producers_are_gone",),
+    ),
+    Defect(
+        "take-the-position-of-others-records-for-ours",
+        "A position speaks only of the transaction that wrote the record it names.",
+        "kafka/leftovers.py",
+        "writer_at(self._network, state.where, offset) == (state.producer_id, state.epoch):",
+        "writer_at(self._network, state.where, offset) is not None:",
+        (f"{_LEFTOVERS}::test_nothing_is_aborted_when_all_evidence_is_gone",),
+    ),
+    Defect(
+        "trust-the-brokers-memory-of-producers",
+        "The ledger is asked also when the broker has forgotten who wrote to it.",
+        "kafka/leftovers.py",
+        "            witnesses.add(told_all)",
+        "            witnesses.discard(told_all)",
+        (f"{_LEFTOVERS}::test_the_ledger_tells_when_the_broker_has_forgotten_who_wrote_to_it",),
+    ),
+    Defect(
+        "forget-producer-ids-that-rolled-over",
+        "What was written under an earlier producer id of the flow is ended too.",
+        "kafka/leftovers.py",
+        "        former = set(self._background.former_ids()) - self._ours.keys()\n",
+        "        former: set[int] = set()\n",
+        (f"{_LEFTOVERS}::test_what_an_earlier_producer_id_left_open_ends_as_elsewhere",),
+    ),
+    Defect(
+        "take-a-denied-partition-for-a-quiet-one",
+        "A partition that hides something and may not be asked is not written to.",
+        "kafka/leftovers.py",
+        "    unreachable |= dict.fromkeys(_still_hiding(network, _denied(answers)), _DENIED)\n",
+        "",
+        (f"{_LEFTOVERS}::test_a_denied_partition_is_no_quiet_one",),
+    ),
+    Defect(
+        "judge-by-markers-in-the-first-generation",
+        "Markers of the first generation do not tell which transaction they end.",
+        "kafka/leftovers.py",
+        "self._by_markers(left) if self._has_own_epochs else None",
+        "self._by_markers(left)",
+        (f"{_LEFTOVERS}::test_in_the_first_generation_only_the_position_tells",),
+    ),
+    Defect(
+        "deal-without-looking-for-what-is-open",
+        "What an earlier lane left open is ended before its partition is dealt to another lane.",
+        "engine/flow.py",
+        "        elif self.settings.lane.is_exactly_once or self._unswept:\n",
+        "        elif self._unswept:\n",
+        (f"{_FORGOTTEN}::test_it_is_ended_when_the_partition_is_dealt_to_another_lane",),
+    ),
+    Defect(
+        "write-behind-what-another-lane-left-open",
+        "A lane does not write where a transaction of another lane is open.",
+        "engine/lane_books.py",
+        "        self.unreachable |= dict.fromkeys(found.ended, _OF_ANOTHER_LANE)\n",
+        "",
+        (f"{_FORGOTTEN}::test_a_lane_does_not_write_behind_what_only_the_driver_can_end",),
+    ),
+    Defect(
+        "take-a-lane-that-routes-for-one-that-is-gone",
+        "A lane does not wait for others that send records to its targets.",
+        "engine/lane_books.py",
+        "        if not plan.writes_elsewhere:  # or",
+        "        if plan.assignments:  # or",
+        (f"{_FORGOTTEN}::test_a_lane_whose_target_others_route_records_to_does_not_wait_for_them",),
+    ),
+    Defect(
+        "look-only-at-the-own-targets",
+        "Also where records were routed to, nothing stays open.",
+        "engine/flow.py",
+        "        looks_elsewhere = self._writes_elsewhere and now",
+        "        looks_elsewhere = not self._writes_elsewhere and now",
+        (f"{_FORGOTTEN}::test_it_is_ended_also_where_records_were_routed_to",),
     ),
     Defect(
         "ask-in-the-middle-of-a-login",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 
+from heliograph.engine.past_writes import other_partitions, producer_ids, reached_on
 from heliograph.errors import Fenced, TakenOver
 from heliograph.kafka import reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
-from heliograph.kafka.leftovers import check_reached, end_leftovers
+from heliograph.kafka.leftovers import Background, Sweep, check_reached, end_leftovers, open_leftovers
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.newest_positions import PositionReader
 from heliograph.kafka.reading import EARLIEST, LATEST
@@ -20,6 +22,7 @@ from heliograph.ledger.entries import Owner
 from heliograph.model import InternalTopics, Position, TopicPartition
 
 _FENCE_TIMEOUT_MS = 15_000
+_LOOK_SECONDS = 1.0  # that a partition may take to get a leader while nothing flows
 
 
 class Bookkeeping:
@@ -72,21 +75,50 @@ class Bookkeeping:
             writing.append(loop, network, self._state, [record])
 
     def fence(
-        self, transactional_ids: Collection[str], targets: Collection[TopicPartition]
+        self,
+        transactional_ids: Collection[str],
+        targets: Collection[TopicPartition],
+        sources: Mapping[TopicPartition, TopicPartition] | None = None,
+        writes_elsewhere: bool = False,
     ) -> dict[TopicPartition, str]:
         """End the open transactions of all these ids everywhere, and lock out whoever still writes under them.
 
+        `sources` tells of targets whose copies they are, where nothing else is written to them.
         Returns the targets where that could not be done, and why; without the books themselves nothing can go on.
         """
-        with self._network() as (_, network):
+        with self._network() as (loop, network):
             producers = take_all(network, sorted(transactional_ids), _FENCE_TIMEOUT_MS)
             network.look_up({where.topic for where in targets})
-            topics = self._topics
-            books = {TopicPartition(topics.offsets, number) for number in network.partitions(topics.offsets)}
-            books |= {TopicPartition(topics.ledger, 0), TopicPartition(topics.journal, 0)}
-            left = end_leftovers(network, producers, {*targets, *books}).unreachable
-            check_reached(network, left, books)
-            return left
+            ids = partial(producer_ids, network, self._state.topic)
+            ledger, books = TopicPartition(self._topics.ledger, 0), self._books(network)
+            # First the books: a transaction that is open there hides the positions, by which others are judged.
+            left = end_leftovers(network, producers, books, Background(ids, told_all=ledger, witnesses=targets))
+            check_reached(network, left.unreachable, books)
+            written = {*targets, *(other_partitions(network, targets) if writes_elsewhere else ())}
+            reached = partial(self._reached, loop, network, sources or {})
+            found = end_leftovers(network, producers, written, Background(ids, reached, ledger, books))
+            # Elsewhere others write too: what hides something there need not be ours.
+            return {where: reason for where, reason in found.unreachable.items() if where in targets}
+
+    def find_open(self, targets: Collection[TopicPartition], writes_elsewhere: bool = False) -> Sweep:
+        """Where transactions of the flow are open while no lane runs, and which targets cannot be asked, and why."""
+        with self._network() as (_, network):
+            network.look_up({where.topic for where in targets})
+            written = {*targets, *(other_partitions(network, targets) if writes_elsewhere else ())}
+            ids = partial(producer_ids, network, self._state.topic)
+            found = open_leftovers(network, written | self._books(network), ids, _LOOK_SECONDS)
+            return Sweep(found.ended, {where: why for where, why in found.unreachable.items() if where in targets})
+
+    def _books(self, network: Network) -> set[TopicPartition]:
+        topics = self._topics
+        books = {TopicPartition(topics.offsets, number) for number in network.partitions(topics.offsets)}
+        return books | {TopicPartition(topics.ledger, 0), TopicPartition(topics.journal, 0)}
+
+    def _reached(
+        self, loop: Loop, network: Network, sources: Mapping[TopicPartition, TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        self._positions.follow(loop, network, set(sources.values()))
+        return reached_on(sources, self._positions.known)
 
     def refresh(self, owner: str, sources: Collection[TopicPartition]) -> None:
         """Read what was written since the last time; raises if the flow has another owner by now."""

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
 from heliograph.engine.dealing import deal, is_worth_a_new_deal
+from heliograph.engine.past_writes import only_sources
 from heliograph.engine.pulse import TRYING_AGAIN, Pulse
 from heliograph.engine.settings import FlowSettings, LaneSettings
 from heliograph.engine.task import LaneTask
@@ -140,6 +141,7 @@ class FlowDriver:
         self._plan = _Plan([], {})
         self._unswept: Mapping[TopicPartition, str] = {}  # targets where old transactions may still be open, and why
         self._sweep_after = _SHORTEST_EPOCH_SECONDS  # from one attempt to end them to the next
+        self._look_elsewhere_at = 0.0
         self.deal = 0  # Spark counts epochs from 1 again with every query; deals are never counted again
         self._lanes_begun = 0  # of the newest deal
         self._lanes_done = 0
@@ -200,7 +202,7 @@ class FlowDriver:
         ids = self._lane_ids()
         self.refresh()
         self.totals.set_aside.clear()  # the new lanes try every partition, and tell which they must set aside
-        self._fence(ids, self._targets())
+        self._fence(ids)
         self._lanes_begun = self._lanes_done = 0
         self.lost_lane = ""
         self._planned_at = math.inf
@@ -208,12 +210,35 @@ class FlowDriver:
         self._wanted.set()
         self._settle()
 
-    def _fence(self, ids: Collection[str], targets: Collection[TopicPartition]) -> None:
-        self._unswept = self._bookkeeping.fence(ids, targets)
-        if not self._unswept:
+    def _fence(self, ids: Collection[str]) -> None:
+        elsewhere = self._writes_elsewhere
+        sources = {} if elsewhere else only_sources(self._assignments)
+        self._note_unswept(self._bookkeeping.fence(ids, self._targets(), sources, elsewhere))
+
+    def _sweep(self) -> None:
+        """Whatever earlier lanes have left open is ended: nobody else looks at partitions that other lanes get now."""
+        now = time.monotonic()
+        looks_elsewhere = self._writes_elsewhere and now >= self._look_elsewhere_at
+        if looks_elsewhere:
+            self._look_elsewhere_at = now + _SHORTEST_EPOCH_SECONDS  # the epochs of flows with SQL are short
+        found = self._bookkeeping.find_open(self._targets(), looks_elsewhere)
+        if found.ended:
+            self._fence(self._lane_ids())
+        else:
+            self._note_unswept(found.unreachable)
+
+    def _note_unswept(self, unswept: Mapping[TopicPartition, str]) -> None:
+        before, self._unswept = self._unswept, unswept
+        if not unswept:
             self._sweep_after = _SHORTEST_EPOCH_SECONDS
-        for where, reason in self._unswept.items():
-            log.warning("%s: what was left open on %s could not be ended: %s", self.name, where, reason)
+        for where, reason in unswept.items():
+            if before.get(where) != reason:
+                log.warning("%s: what was left open on %s could not be ended: %s", self.name, where, reason)
+
+    @property
+    def _writes_elsewhere(self) -> bool:
+        """Whether records may also go to other partitions than the targets of the assignments."""
+        return self.settings.lane.transforms.chain.is_active
 
     def shut_out(self, by: str) -> None:
         """Lock out every lane of the flow, wherever it runs, without becoming the one who mirrors."""
@@ -320,8 +345,6 @@ class FlowDriver:
     def _planned(self) -> Sequence[bytes]:
         self._leave_earlier_deals()
         self.confirm_owner()  # may wait, so nobody must wait for it
-        if self._unswept:  # no lane runs now
-            self._fence(self._lane_ids(), self._unswept.keys() & self._targets())
         with self._lock:
             count = self._lane_count()
             lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
@@ -341,7 +364,9 @@ class FlowDriver:
             self._lanes_begun = self._lanes_done = 0
         if has_strays:
             log.warning("%s: a lane did not end well: all lanes are fenced before others begin", self.name)
-            self._fence(self._lane_ids(), self._targets())
+            self._fence(self._lane_ids())
+        elif self.settings.lane.is_exactly_once or self._unswept:
+            self._sweep()
 
     def _targets(self) -> set[TopicPartition]:
         return {assignment.target for assignment in self._assignments}
@@ -494,6 +519,7 @@ class FlowDriver:
             announced=frozenset(self.totals.producer_ids),
             left_out={topic: settings.left_out(topic) for topic in topics},
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
+            writes_elsewhere=self._writes_elsewhere,
             mirrored_topics=frozenset(topics & {source.topic for source in books.positions}),
         )
         return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from heliograph.engine.past_writes import only_sources, other_partitions, producer_ids, reached_on
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import StaleLane, TakenOver
 from heliograph.kafka import positions, reading, writing
-from heliograph.kafka.leftovers import check_reached, end_leftovers
+from heliograph.kafka.leftovers import Background, check_reached, end_leftovers, open_leftovers
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import IdempotentProducer, Producer, take_all
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Deal, Owner
 from heliograph.model import LanePlan, LedgerEntry, Position, TopicPartition
+
+_OF_ANOTHER_LANE = "a transaction of an earlier lane is still open there; it is ended before the next epoch"
 
 
 class LaneBooks:
@@ -41,9 +45,31 @@ class LaneBooks:
         taken = take_all(self._network, names, settings.transaction_timeout_ms)
         offsets = {TopicPartition(plan.topics.offsets, number) for number in plan.offsets_read_to}
         books = offsets | {self._ledger, self._journal}
-        self.unreachable = end_leftovers(self._network, taken, targets | books).unreachable
-        check_reached(self._network, self.unreachable, books)
+        looks_elsewhere = plan.writes_elsewhere and settings.transforms.chain.is_active  # for SQL the driver looks
+        elsewhere = other_partitions(self._network, targets | books) if looks_elsewhere else set()
+        # First what lanes share: a transaction that is open there hides the positions, by which others are judged.
+        shared = Background(told_all=self._ledger, witnesses=targets)
+        left = end_leftovers(self._network, taken, books, shared)
+        check_reached(self._network, left.unreachable, books)
+        own = Background(reached=self._reached, told_all=self._ledger, witnesses=books)
+        self.unreachable = end_leftovers(self._network, taken, targets | elsewhere, own).unreachable
+        if not plan.writes_elsewhere:  # or another lane may just be writing there too
+            self._leave_to_the_driver(targets - self.unreachable.keys())
         return list(taken)
+
+    def _leave_to_the_driver(self, targets: set[TopicPartition]) -> None:
+        """Nothing is written where a transaction of another lane is open, which only the driver can end.
+
+        It does so before it deals, so that is a partition that could not be asked then.
+        """
+        ids = partial(producer_ids, self._network, self._state.topic)
+        found = open_leftovers(self._network, targets, ids, 0)
+        self.unreachable |= found.unreachable
+        self.unreachable |= dict.fromkeys(found.ended, _OF_ANOTHER_LANE)
+
+    def _reached(self) -> dict[TopicPartition, int]:
+        """How far targets are filled by what is committed."""
+        return {} if self._plan.writes_elsewhere else reached_on(only_sources(self._plan.assignments), self.positions())
 
     def _own_topics(self) -> Sequence[str]:
         return self._ledger.topic, self._state.topic, self._journal.topic

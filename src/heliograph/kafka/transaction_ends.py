@@ -56,6 +56,34 @@ def how_it_ended(network: Network, producer_id: int, epoch: int, witnesses: Coll
     return None
 
 
+def took_no_part(network: Network, producer_id: int, epoch: int, where: TopicPartition) -> bool:
+    """Whether a log shows that a transaction wrote nothing there: it must reach back to what came before it."""
+    first = reading.list_many(network, {where: EARLIEST})[where]
+    end = reading.list_many(network, {where: LATEST})[where]
+    step = _FIRST_STEP
+    while True:
+        start = max(first, end - step)
+        traces = list(_traces(network, where, start, end, producer_id))
+        if any(trace.epoch == epoch and trace.commits is None for trace in traces):
+            return False
+        if account_of(traces, epoch).is_complete or start == 0:
+            return True
+        if start == first:
+            return False
+        step *= _GROWTH
+
+
+def writer_at(network: Network, where: TopicPartition, offset: int) -> tuple[int, int] | None:
+    """The producer id and epoch under which a record was written; None if it is gone."""
+    if not reading.list_many(network, {where: EARLIEST})[where] <= offset:
+        return None
+    span = {where.partition: offset}, {where.partition: offset + 1}
+    for batch in reading.read_log(network.loop, network, where.topic, *span, isolation=READ_UNCOMMITTED):
+        if batch.header.base_offset <= offset <= batch.header.last_offset:
+            return batch.header.producer_id, batch.header.producer_epoch
+    return None
+
+
 def account_of(traces: Iterable[Trace], epoch: int) -> Account:
     """What the traces of a producer, in the order of the log, tell of its transaction of an epoch."""
     commit: bool | None = None

@@ -71,6 +71,10 @@ class TableFlowDriver(FlowDriver):
         self._tried_at = {where: self._tried_at.get(where, now) for where in aside}
 
     @property
+    def _writes_elsewhere(self) -> bool:
+        return self._rules is not None or super()._writes_elsewhere
+
+    @property
     def _awaits_all_lanes(self) -> bool:
         return self._rules is None  # with a query, a lane calls when it has something to write
 
