@@ -374,6 +374,22 @@ _POSITIONS = (
         ("tests/engine/test_control.py::test_a_frozen_lane_is_given_up_and_ends_when_it_wakes_up",),
     ),
     Defect(
+        "one-failure-ends-the-watchdog",
+        "Lanes are watched on, whatever goes wrong with one of them.",
+        "engine/control.py",
+        '                    log.exception("%s: a lane cannot be looked after", lane.flow)\n',
+        "                    return\n",
+        ("tests/engine/test_control.py::test_the_watchdog_goes_on_after_a_flow_that_fails",),
+    ),
+    Defect(
+        "a-process-that-cannot-be-killed-is-not-told",
+        "A lane whose process cannot be killed is told as one that hangs.",
+        "engine/control.py",
+        "    except (OSError, OverflowError) as error:\n",
+        "    except PermissionError as error:\n",
+        ("tests/engine/test_control.py::test_a_process_that_cannot_be_killed_is_told_and_given_up",),
+    ),
+    Defect(
         "lanes-are-blamed-for-a-slow-driver",
         "No lane is ended because its driver was too busy to hear it.",
         "engine/watchdog.py",
