@@ -390,6 +390,41 @@ _POSITIONS = (
         ("tests/engine/test_control.py::test_a_process_that_cannot_be_killed_is_told_and_given_up",),
     ),
     Defect(
+        "detection-chokes-on-names-of-headers",
+        "A header whose name is not UTF-8 does not stop the detection of conflicts.",
+        "engine/conflicts/range_rows.py",
+        "Header(_as_text(name), value)",
+        "Header(name, value)",
+        ("tests/engine/conflicts/test_on_brokers.py::test_a_header_whose_name_is_no_text_keeps_no_record_out",),
+    ),
+    Defect(
+        "detection-stops-at-what-cannot-be-read",
+        "A batch that nobody can read does not stop the detection of conflicts.",
+        "engine/conflicts/range_rows.py",
+        "                except MalformedRecord as error:\n                    self._pass_by(",
+        "                except UnicodeError as error:\n                    self._pass_by(",
+        ("tests/engine/conflicts/test_on_brokers.py::test_what_cannot_be_read_is_passed_by_and_told",),
+    ),
+    Defect(
+        "what-detection-passed-by-is-not-told",
+        "What detection could not read is counted and told.",
+        "engine/conflicts/detection_query.py",
+        "            if rows.passed_by:\n",
+        "            if not rows:\n",
+        (
+            "tests/engine/conflicts/test_on_brokers.py::"
+            "test_the_driver_is_told_once_what_was_passed_by_and_how_its_tasks_are",
+        ),
+    ),
+    Defect(
+        "detection-waits-in-silence",
+        "An epoch of detection that does not end names what it waits for.",
+        "engine/conflicts/driver.py",
+        "        if seconds <= _LONG_EPOCH_SECONDS:\n",
+        "        if seconds < math.inf:\n",
+        ("tests/engine/conflicts/test_driver.py::test_an_epoch_that_takes_long_names_what_it_waits_for",),
+    ),
+    Defect(
         "lanes-are-blamed-for-a-slow-driver",
         "No lane is ended because its driver was too busy to hear it.",
         "engine/watchdog.py",
