@@ -247,7 +247,7 @@ def placed(place: str) -> Iterator[None]:
     try:
         yield
     except MalformedRecord as error:
-        raise MalformedRecord(f"{place}: {error}") from error
+        raise type(error)(f"{place}: {error}") from error
 
 
 class _Deadline:

@@ -22,7 +22,7 @@ from heliograph.engine.conflicts.scope import Scope
 from heliograph.engine.conflicts.settings import DetectionSettings, Surroundings
 from heliograph.engine.conflicts.task_writer import TaskReport, WriterSettings
 from heliograph.engine.pulse import Pulse
-from heliograph.errors import ClusterError, TakenOver
+from heliograph.errors import ClusterError, NewerFormat, TakenOver
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ class DetectionDriver:
         self.settings = settings
         self.totals = ConflictTotals()
         self.was_taken_over = False
+        self.too_new = ""  # what a newer version has written down, as far as this one can tell
         self.wants_new_query = False  # because there are new views, or topics that were made anew
         self.lost_lane = ""  # what is known of a task that does not even end; until it is taken over anew
         self.doings: dict[int, str] = {}  # what each task said last that it does, in the current epoch
@@ -77,7 +78,7 @@ class DetectionDriver:
 
     def take_over(self) -> None:
         """Become the only one who decides on this cluster, and find out where to go on."""
-        self.wants_new_query = False
+        self.wants_new_query, self.too_new = False, ""
         self.lost_lane, self._running_since = "", math.inf
         self._scope = self._surroundings.look()
         self._owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -217,6 +218,9 @@ class DetectionDriver:
                 self._running_since = time.monotonic()
                 return True
         except TakenOver:
+            return False
+        except NewerFormat as error:
+            self.too_new = str(error)
             return False
         except ClusterError as error:
             self._hang_up()
