@@ -163,6 +163,17 @@ class NewerFormat(MalformedRecord):
     exit_code = 5
 
 
+def refuse_newer(place: str, found: object, known: int) -> None:
+    """NewerFormat if a record of our own is of a later format than we know; one without a format is older."""
+    if not isinstance(found, int):
+        raise MalformedRecord(f"{place}: {found!r} is no format that a record can have")
+    if found > known:
+        raise NewerFormat(
+            f"{place}: a record of format {found}, written by a newer version of Heliograph; this one reads formats "
+            f"up to {known}: use the newer version"
+        )
+
+
 class Fenced(ClusterError):
     """Our transactional id was taken; perhaps only because we were too slow: the ledger tells whose the flow is."""
 

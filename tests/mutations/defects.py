@@ -481,6 +481,30 @@ _POSITIONS = (
         ("tests/ledger/test_entries.py::test_json_that_is_not_what_it_should_be_is_told_as_such",),
     ),
     Defect(
+        "newer-records-are-taken-for-known-ones",
+        "Records of detection, of sinks and of what a flow was told are refused if a newer version has written them.",
+        "errors.py",
+        "    if found > known:\n",
+        "    if found > known + 9:\n",
+        (
+            "tests/engine/conflicts/test_progress.py::"
+            "test_records_of_before_there_were_formats_are_read_and_newer_ones_refused",
+            "tests/engine/tables/test_markers.py::"
+            "test_markers_of_before_there_were_formats_are_read_and_newer_ones_refused",
+        ),
+    ),
+    Defect(
+        "records-without-a-format-are-refused",
+        "Records of before there were formats are read.",
+        "engine/tables/markers.py",
+        'told.get("format", 0)',
+        'told["format"]',
+        (
+            "tests/engine/tables/test_markers.py::"
+            "test_markers_of_before_there_were_formats_are_read_and_newer_ones_refused",
+        ),
+    ),
+    Defect(
         "one-partition-stops-all-groups",
         "A partition of the target that cannot be asked does not keep groups from being translated in others.",
         "sync/group_offsets.py",

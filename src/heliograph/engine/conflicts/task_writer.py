@@ -83,8 +83,9 @@ class TaskWriter:
             tick = self._tick
             if tick is None:
                 return None
-            self._check_owner(tick, recent)
-            before = self._last_progress(recent)
+            with reading.placed(f"{self._settings.progress_topic}-0"):
+                self._check_owner(tick, recent)
+                before = self._last_progress(recent)
             if before is None or (before.run, before.epoch) != (tick.run, tick.epoch):
                 self._append(network, appending, TopicPartition(self._settings.progress_topic, 0), self._progress(tick))
                 appending.finish(self._streams.values())
