@@ -16,6 +16,7 @@ HeliographError           1  something failed while running
 │   ├── AuthenticationFailed wrong credentials or certificates: tried again with fresh secrets
 │   ├── FenceFailed          topics cannot be closed to producers, or not be opened again
 │   ├── MalformedRecord      a batch, or a record of MirrorMaker 2's topics, is not what it should be
+│   │   └── NewerFormat    5  a newer version of Heliograph has written it: this one must not go on beside it
 │   └── Fenced               a newer producer has taken our transactional id
 │       └── TakenOver     5  the flow belongs to another mirror now
 ├── LoopFailed            1  what a lane's connections stand for is lost: carries the ClusterError
@@ -154,6 +155,23 @@ class FenceFailed(ClusterError):
 
 class MalformedRecord(ClusterError):
     """A batch of any topic, or a record of MirrorMaker 2's topics, is not what it should be."""
+
+
+class NewerFormat(MalformedRecord):
+    """A newer version has written a record of our own: who cannot read it must stop, and not be started again."""
+
+    exit_code = 5
+
+
+def refuse_newer(place: str, found: object, known: int) -> None:
+    """NewerFormat if a record of our own is of a later format than we know; one without a format is older."""
+    if not isinstance(found, int):
+        raise MalformedRecord(f"{place}: {found!r} is no format that a record can have")
+    if found > known:
+        raise NewerFormat(
+            f"{place}: a record of format {found}, written by a newer version of Heliograph; this one reads formats "
+            f"up to {known}: use the newer version"
+        )
 
 
 class Fenced(ClusterError):

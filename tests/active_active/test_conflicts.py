@@ -20,6 +20,7 @@ from tests.active_active.conflict_stage import IDENTITY, ConflictSite, ConflictS
 from tests.chaos.forms import LONG
 from tests.chaos.stage import RECOVERY_SECONDS
 from tests.waiting import wait_until
+from tests.zoo import handmade
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
@@ -27,6 +28,7 @@ Clusters = tuple[EmbeddedCluster, EmbeddedCluster]
 SAME_NAMES: Mapping[str, str] = {"replication.policy.class": IDENTITY}
 COUNTERS: Mapping[str, str] = {"conflicts.resolver": "crdt", "conflicts.crdt.fields": "likes: counter"}
 _PATIENCE_SECONDS = 120
+_NAME_IS_NO_TEXT = ((handmade.FOREIGN_NAME.decode(errors="surrogateescape"), b"x"),)  # of a header
 
 
 class Stages:
@@ -73,8 +75,8 @@ def test_a_conflict_is_settled_alike_on_both_sides(stages: Stages) -> None:
         assert stage.view_of(alias) == {b"both": b"of the west", b"mine": b"alone", b"far": b"new"}
     assert found[east][0].essence == found[west][0].essence
     now = int(time.time() * 1000)
-    stage.write(west, [Record(0, now, b"mine", b"not alone")])
-    stage.write(east, [Record(0, now + 10, b"mine", b"last")])
+    stage.write(west, [Record(0, now, b"mine", b"not alone", _NAME_IS_NO_TEXT)])
+    stage.write(east, [Record(0, now + 10, b"mine", b"last", _NAME_IS_NO_TEXT)])
     stage.await_decisions(2)
     assert stage.decisions(east)[1].resolution.value == b"last"
     for alias in stage.aliases:

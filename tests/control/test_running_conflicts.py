@@ -37,6 +37,8 @@ class Flow:
     waits: dict[TopicPartition, float] = field(default_factory=dict)
     looked_at_ms: int | None = LOOKED_MS
     targets: Sequence[str] = ()
+    left_out: Mapping[TopicPartition, str] = field(default_factory=dict)
+    behind_ms: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     @property
     def driver(self) -> SimpleNamespace | None:
@@ -45,10 +47,12 @@ class Flow:
 
     @property
     def lag_watch(self) -> SimpleNamespace:
-        return SimpleNamespace(looked_at_ms=self.looked_at_ms, mirrored_until_ms=self.mirrored_until_ms)
+        return SimpleNamespace(
+            looked_at_ms=self.looked_at_ms, mirrored_until_ms=self.mirrored_until_ms, left_out=self.left_out
+        )
 
     def mirrored_until_ms(self, where: TopicPartition) -> int:
-        return (self.looked_at_ms or 0) - int(1000 * self.waits.get(where, 0.0))
+        return (self.looked_at_ms or 0) - int(1000 * self.waits.get(where, 0.0)) - self.behind_ms.get(where, 0)
 
     def set_aside(self) -> Mapping[TopicPartition, str]:
         return dict.fromkeys(self.aside, "broken")
@@ -141,6 +145,15 @@ def test_nobody_s_own_topics_are_read_whatever_the_pattern(tmp_path: Path, names
 
 
 # -- how far flows are --------------------------------------------------------------------------------------------
+
+
+def test_a_partition_of_which_nothing_is_known_is_waited_for(tmp_path: Path) -> None:
+    mirror = Mirror(tmp_path)
+    flow = mirror.flows["us->eu"]
+    flow.left_out, flow.behind_ms = {ORDERS: "has no leader"}, {ORDERS: 7_000}
+    assert mirror.until_ms() == -7_000
+    flow.aside = (ORDERS,)
+    assert mirror.until_ms() == 0
 
 
 def test_flows_that_are_level_have_brought_all_of_the_time_before_the_look(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from heliograph.config.mirror_config import load
 from heliograph.control.connector import Connector, RunState
 from heliograph.control.stored_state import StateStore, StoredState
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.errors import MalformedRecord, NewerFormat
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.records import Record
@@ -81,3 +82,22 @@ def test_what_cannot_be_read_counts_as_not_told(flow: FlowConfig, value: bytes |
     found = StateStore(flow).read()
     assert found.states == {Connector.SOURCE: RunState.RUNNING}
     assert found.changes == {}
+
+
+def test_records_of_before_there_were_formats_are_read_and_newer_ones_refused(flow: FlowConfig) -> None:
+    store = StateStore(flow)
+    store.write_operation({"id": "new"})
+    assert store.read().operation == {"id": "new"}
+    write(flow, "heliograph-operation", b'{"id":"old"}')
+    write(flow, "heliograph-changes", b'{"properties":{"topics":"old"},"by":"me"}')
+    assert (store.read().operation, store.read().changes) == ({"id": "old"}, {"topics": "old"})
+    write(flow, "heliograph-changes", b'{"format":2}')
+    with pytest.raises(NewerFormat, match=r"mm2-configs.*internal, offset 3: a record of format 2, written by a newer"):
+        store.read()
+
+
+def test_an_operation_that_cannot_be_read_is_told_with_its_place(flow: FlowConfig) -> None:
+    StateStore(flow).write_operation({"id": "new"})
+    write(flow, "heliograph-operation", b"no json")
+    with pytest.raises(MalformedRecord, match=r"mm2-configs.*internal, offset 1: what the last operation did"):
+        StateStore(flow).read()

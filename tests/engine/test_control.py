@@ -19,7 +19,7 @@ import pytest
 
 from heliograph.engine import watchdog, wire
 from heliograph.engine.control import ControlServer, _where, ask_epoch, ask_tasks
-from heliograph.engine.lane_line import READER, LaneLine
+from heliograph.engine.lane_line import LANE, READER, LaneLine
 from heliograph.engine.pulse import Pulse
 from heliograph.engine.wire import ControlAddress
 from heliograph.errors import DriverGone, TakenOver
@@ -41,6 +41,7 @@ class _Flow:
         self.failure: Exception | None = None
         self.deal = 0
         self.on_progress: Callable[[], None] = lambda: None
+        self.on_hang: Callable[[], None] = lambda: None
         self.seconds = 0.0  # that an answer takes
 
     def next_epoch(self, finished: int) -> int:
@@ -71,6 +72,7 @@ class _Flow:
 
     def lane_hangs(self, lane: int, trouble: str, stack: str) -> None:
         self.hung.append((lane, trouble, stack))
+        self.on_hang()
 
     def lane_lost(self, lane: int, trouble: str) -> None:
         self.lost.append((lane, trouble))
@@ -335,6 +337,29 @@ def test_a_slow_report_of_one_lane_holds_up_no_other(server: ControlServer, flow
         server.end_epoch("a->b")
         wait_until(other.was_told_to_end, "the end", 5)
         is_over.set()
+
+
+def _fail() -> None:
+    raise ValueError("nobody expected this")
+
+
+def test_the_watchdog_goes_on_after_a_flow_that_fails(server: ControlServer, flow: _Flow) -> None:
+    flow.on_hang = _fail
+    _HungLane(server, Pulse(2, "copying", 0.2))
+    wait_until(lambda: bool(flow.hung), "the first lane to be noticed", 10)
+    _HungLane(server, Pulse(3, "copying", 0.2))
+    wait_until(lambda: [number for number, *_ in flow.hung] == [2, 3], "the second one", 10)
+
+
+def test_a_process_that_cannot_be_killed_is_told_and_given_up(flow: _Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "ANSWER_SECONDS", 0.2)
+    server = ControlServer(has_lanes_here=True, watch_interval=0.02)
+    server.add_flow("a->b", flow)
+    with closing(server), closing(wire.call(server.address)) as lane:
+        lane.send((LANE, "a->b", (1, 1 << 70)))  # of which the system says that no process can have it
+        lane.send(Pulse(4, "copying", 0.2))
+        wait_until(lambda: bool(flow.lost), "the lane to be given up", 10)
+    assert [number for number, *_ in flow.hung] == [4]
 
 
 _FROZEN = """

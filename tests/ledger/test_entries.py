@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.errors import MalformedRecord
+from heliograph.errors import MalformedRecord, NewerFormat
 from heliograph.kafka import records
 from heliograph.kafka.records import Record
 from heliograph.ledger import entries
@@ -116,6 +116,25 @@ def test_an_entry_of_version_0_1_0_is_read() -> None:
 def test_records_of_a_newer_version_are_refused_with_advice(value: bytes) -> None:
     with pytest.raises(MalformedRecord, match=r"written by a newer version of Heliograph.*use the newer version"):
         entries.decode(value)
+
+
+def test_where_a_record_of_a_newer_version_is_is_told() -> None:
+    with pytest.raises(NewerFormat, match=r"^state-0, offset 17: the ledger has records of format 7,"):
+        entries.read("state", Record(17, 0, b"owner", b"\x07"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"{", b"{}}", b'{"kind":"owner"}', b'{"kind":"owner","format":"new","owner":"me"}',
+        b'{"kind":"deal","owner":"me"}',
+        b'{"kind":"chores","chores":[{"name":"lag","mood":"good"}]}', b'{"kind":"chores","chores":7}',
+        b'{"kind":"seen","ends":[[1]],"writtenAt":1}', b'{"kind":"operation"}', b'{"kind":"copied"}', b"{\xff}",
+    ],
+)  # fmt: skip
+def test_json_that_is_not_what_it_should_be_is_told_as_such(value: bytes) -> None:
+    with pytest.raises(MalformedRecord, match=r"^t-0, offset 3: a record of the ledger is not what it should be"):
+        entries.read("t", Record(3, 0, None, value))
 
 
 def test_what_has_no_value_or_an_unknown_kind_says_nothing() -> None:

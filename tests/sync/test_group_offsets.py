@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from heliograph.kafka.groups import Committed
@@ -34,6 +36,14 @@ def test_groups_do_not_know_each_other() -> None:
     elsewhere = {(FIRST, 3): [Translation(MEETING, 7, True)], (SECOND, 4): [Translation(MEETING, 9, True)]}
     found = {(group, place.offset) for group, _, _, place in _places(committed, elsewhere).translated()}
     assert found == {("billing", 7), ("audit", 9)}
+
+
+def test_where_one_place_may_be_missing_none_is_believed() -> None:
+    """A later one than the earliest would let the group miss records."""
+    committed = {"billing": {FIRST: Committed(3), SECOND: Committed(4)}}
+    elsewhere = {(SECOND, 4): [Translation(MEETING, 9, True), Translation(OTHER, 1, True)]}
+    found = replace(_places(committed, elsewhere), left_out={MEETING: "its source has no leader"})
+    assert [place.target for *_, place in found.translated()] == [OTHER]
 
 
 def _places(

@@ -14,9 +14,11 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from heliograph.config.mirror_config import load
+from heliograph.conflicts.totals import PassedBy
 from heliograph.control.rest.server import RestServer
 from heliograph.control.running_mirror import RunningMirror
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.model import TopicPartition
 from tests.control.conflicts.stage import DecisionTopic, decided, decision_topic, now, write_file
 from tests.control.rest.serving import LOOPBACK, TOKENS, serving, token_of
 from tests.web import accessibility
@@ -180,6 +182,18 @@ def test_trouble_of_detection_is_said_aloud(browser: Browser, site: ConflictSite
             expect(visit.page).to_have_title("⚠ Conflicts · Heliograph")
     finally:
         totals.trouble, totals.late = "", 0
+
+
+def test_what_cannot_be_read_is_shown(browser: Browser, site: ConflictSite) -> None:
+    totals = site.mirror.conflicts["eu"].totals
+    totals.pass_by([PassedBy(TopicPartition("orders", 2), 7, 9, "it fails its checksum")])
+    try:
+        with opened(browser, site.root) as visit:
+            note = visit.page.locator(".callout.tone-warn")
+            expect(note).to_contain_text("3 offsets cannot be read")
+            expect(note).to_contain_text("orders-2: offsets 7 to 9 passed by: it fails its checksum")
+    finally:
+        totals.unreadable, totals.passed_by = 0, []
 
 
 def test_what_cannot_be_known_is_not_shown_as_if_it_were(browser: Browser, site: ConflictSite) -> None:

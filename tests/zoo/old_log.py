@@ -1,6 +1,6 @@
-"""A log that was begun long ago: messages of formats 0 and 1, which brokers of today keep and give out, but never take.
+"""Logs that brokers keep and give out, but would never take: their files are written beside them.
 
-So a partition's file is written while its broker is down.
+Such are those that were begun long ago, with messages of formats 0 and 1, and those that a disk has damaged.
 """
 
 from __future__ import annotations
@@ -22,3 +22,15 @@ def plant(cluster: EmbeddedCluster, where: TopicPartition, content: bytes) -> No
     (folder / f"{_FIRST_SEGMENT}.log").write_bytes(content)
     (data / ".kafka_cleanshutdown").unlink(missing_ok=True)  # so that it looks at its logs when it starts
     cluster.start()
+
+
+def damage(cluster: EmbeddedCluster, where: TopicPartition, before: bytes, after: bytes) -> None:
+    """Put other bytes in the place of some that stand once in a partition's log, under the hands of its broker."""
+    assert len(before) == len(after)
+    [broker] = cluster.brokers
+    segments = (broker.spec.folder / "data" / str(where)).glob("*.log")
+    [(log, content)] = [(log, content) for log in segments if before in (content := log.read_bytes())]
+    assert content.count(before) == 1
+    with log.open("r+b") as file:
+        file.seek(content.index(before))
+        file.write(after)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
+from heliograph.errors import BrokerUnavailable, MalformedRecord
 from heliograph.kafka import batches, fetching, reading
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchSession
@@ -25,15 +27,24 @@ def first_ages(
         if offset < ends[where]:
             by_leader.setdefault(network.leader(*where).broker_id, []).append(where)
     for broker_id, members in by_leader.items():
-        connection = network.connection(broker_id)
-        version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
-        limits = FetchLimits(max_wait_ms=100, max_bytes=1 << 20, partition_max_bytes=1024)
-        for where in members:
-            session = FetchSession(version, limits, is_remembered=False)
-            session.add(FetchPoint(where.topic, network.topic_id(where.topic), where.partition, starts[where]))
-            for fetched in reading.fetch_once(loop, connection, session).partitions:
-                for magic, batch in batches.split(fetched.records):
-                    if magic >= 2:
-                        ages[where] = max(0.0, (now_ms - batches.read_header(batch).max_timestamp) / 1000)
-                    break
+        with suppress(BrokerUnavailable, MalformedRecord):  # whoever asks counts the time itself then
+            for where in members:
+                if (age := _first_age(loop, network, broker_id, where, starts[where], now_ms)) is not None:
+                    ages[where] = age
     return ages
+
+
+def _first_age(
+    loop: Loop, network: Network, broker_id: int, where: TopicPartition, offset: int, now_ms: int
+) -> float | None:
+    connection = network.connection(broker_id)
+    version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
+    limits = FetchLimits(max_wait_ms=100, max_bytes=1 << 20, partition_max_bytes=1024)
+    session = FetchSession(version, limits, is_remembered=False)
+    session.add(FetchPoint(where.topic, network.topic_id(where.topic), where.partition, offset))
+    for fetched in reading.fetch_once(loop, connection, session).partitions:
+        for magic, batch in batches.split(fetched.records):
+            if magic >= 2:
+                return max(0.0, (now_ms - batches.read_header(batch).max_timestamp) / 1000)
+            break
+    return None

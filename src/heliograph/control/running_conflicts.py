@@ -76,7 +76,8 @@ class RunningConflicts:
         if watch.looked_at_ms is None:
             return 0
         aside = flow.set_aside()
-        wanted = [where for where in flow.lags() if where not in aside and self._topics.has(where.topic)]
+        known = flow.lags().keys() | watch.left_out.keys()  # nothing may be known of those that cannot be asked
+        wanted = [where for where in known if where not in aside and self._topics.has(where.topic)]
         return min(map(watch.mirrored_until_ms, wanted), default=watch.looked_at_ms)
 
 

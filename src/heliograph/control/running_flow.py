@@ -253,7 +253,8 @@ class RunningFlow:
             self._stuck.forget()
             return
         now = time.monotonic()
-        stuck = self._stuck.look(now, self.lags(), driver.lanes, driver.doings.copy(), driver.totals.set_aside)
+        aside = self.set_aside().keys() | self.lag_watch.left_out.keys()
+        stuck = self._stuck.look(now, self.lags(), driver.lanes, driver.doings.copy(), aside)
         if stuck:
             self._stuck.forget()
             which = f"{stuck[0]}" if len(stuck) == 1 else f"{len(stuck)} partitions, such as {stuck[0]},"

@@ -15,13 +15,16 @@ from typing import Any
 from heliograph.config.flow import FlowConfig
 from heliograph.config.overrides import Changes
 from heliograph.control.connector import Connector, RunState
+from heliograph.errors import MalformedRecord, refuse_newer
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
+from heliograph.kafka.records import Record
 from heliograph.sync.compacted_topic import CompactedTopic
 
 _STATE = "target-state-"
 _CHANGES = "heliograph-changes"
 _OPERATION = "heliograph-operation"
+FORMAT = 1  # of our own records; before there were formats they had none
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,9 @@ class StateStore:
             for record in topic.read():
                 key, value = (record.key or b"").decode(errors="replace"), record.value
                 if key == _CHANGES:
-                    changes = _decode_changes(value)
+                    changes = _decode_changes(self._fields(record))
                 elif key == _OPERATION:
-                    operation = json.loads(value or b"{}")
+                    operation = self._operation(record)
                 elif (connector := _connector(key)) is not None:
                     states[connector] = _decode_state(value)
         return StoredState(states, changes, operation)
@@ -82,11 +85,32 @@ class StateStore:
 
     def write_changes(self, changes: Changes, by: str) -> None:
         """Write down all settings that differ from the file."""
-        self._write(_Item(_CHANGES, {"properties": dict(changes), "by": by}))
+        self._write(_Item(_CHANGES, {"format": FORMAT, "properties": dict(changes), "by": by}))
 
     def write_operation(self, fields: Mapping[str, Any]) -> None:
         """Write down how far an operation is, and what it must remember."""
-        self._write(_Item(_OPERATION, fields))
+        self._write(_Item(_OPERATION, {**fields, "format": FORMAT}))
+
+    def _fields(self, record: Record) -> Mapping[str, Any] | None:
+        """What a record of ours says; None if it is damaged."""
+        try:
+            fields = json.loads(record.value or b"{}")
+        except ValueError:
+            return None
+        if not isinstance(fields, dict):
+            return None
+        refuse_newer(self._place(record), fields.pop("format", 0), FORMAT)
+        return fields
+
+    def _operation(self, record: Record) -> Mapping[str, Any]:
+        """Without knowing what an operation has done nobody may go on with it."""
+        fields = self._fields(record)
+        if fields is None:
+            raise MalformedRecord(f"{self._place(record)}: what the last operation did cannot be read")
+        return fields
+
+    def _place(self, record: Record) -> str:
+        return f"{self._flow.target.alias} {self._name}, offset {record.offset}"
 
     def _write(self, item: _Item) -> None:
         with self._topic() as topic:
@@ -109,9 +133,9 @@ def _decode_state(value: bytes | None) -> RunState:
         return RunState.RUNNING
 
 
-def _decode_changes(value: bytes | None) -> Changes:
+def _decode_changes(fields: Mapping[str, Any] | None) -> Changes:
     try:
-        properties = json.loads(value or b"{}").get("properties", {})
+        properties = (fields or {}).get("properties", {})
         return {str(name): None if text is None else str(text) for name, text in properties.items()}
-    except (ValueError, AttributeError):
+    except AttributeError:
         return {}

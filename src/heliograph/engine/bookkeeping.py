@@ -62,7 +62,7 @@ class Bookkeeping:
         """
         topic = self._topics.ledger
         starts = reading.list_offsets(network, topic, {0: EARLIEST})
-        told = (entries.decode(record.value) for _, record in reading.read_to_end(loop, network, topic, starts))
+        told = (entries.read(topic, record) for _, record in reading.read_to_end(loop, network, topic, starts))
         now = int(time.time() * 1000)
         ids = sorted({number for number in map(entries.producer_id_of, told) if number is not None})
         for number in ids:
@@ -129,7 +129,7 @@ class Bookkeeping:
     def _follow_state(self, loop: Loop, network: Network, owner: str) -> None:
         end = reading.list_offsets(network, self._topics.state, {0: LATEST})[0]
         for _, record in reading.read_to_end(loop, network, self._topics.state, {0: self.state_read_to}):
-            told = entries.decode(record.value)
+            told = entries.read(self._topics.state, record)
             if not isinstance(told, Owner) or told.name == owner:
                 continue
             if told.is_operation:
@@ -146,4 +146,4 @@ def _was_owned(loop: Loop, network: Network, state: TopicPartition) -> bool:
     """Whether any mirror has taken the flow over before, or closed it."""
     starts = reading.list_offsets(network, state.topic, {0: EARLIEST})
     found = reading.read_to_end(loop, network, state.topic, starts)
-    return any(isinstance(entries.decode(record.value), Owner) for _, record in found)
+    return any(isinstance(entries.read(state.topic, record), Owner) for _, record in found)

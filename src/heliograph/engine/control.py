@@ -233,7 +233,10 @@ class ControlServer:
             for lane in lanes:
                 if overslept > OVERSLEPT_SECONDS:
                     lane.watch.overslept(overslept)
-                self._look_after(lane, now)
+                try:
+                    self._look_after(lane, now)
+                except Exception:  # whatever is wrong with one lane, the others are watched on
+                    log.exception("%s: a lane cannot be looked after", lane.flow)
 
     def _look_after(self, lane: _Lane, now: float) -> None:
         step, pulse = lane.watch.next_step(now), lane.watch.pulse
@@ -246,12 +249,21 @@ class ControlServer:
         elif step is Step.END:
             lane.tell(EXIT)
             if self._has_lanes_here:  # also one that is frozen, and hears nothing
-                with suppress(ProcessLookupError):
-                    os.kill(lane.process, signal.SIGKILL)
+                _kill(lane)
             flow.lane_hangs(pulse.lane, f"{silence}; {_where(lane.watch.stack, pulse.doing)}", lane.watch.stack)
         else:
             hang_up(lane.connection)  # should it wake up, it finds that nobody listens
             flow.lane_lost(pulse.lane, f"{silence}, and cannot be ended: it is frozen, or out of reach")
+
+
+def _kill(lane: _Lane) -> None:
+    """End a process; one that we may not or cannot end is given up a little later."""
+    try:
+        os.kill(lane.process, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except (OSError, OverflowError) as error:
+        log.error("%s: the process %d of a lane that hangs cannot be killed: %s", lane.flow, lane.process, error)
 
 
 def _where(stack: str, doing: str) -> str:

@@ -124,6 +124,7 @@ class FlowDriver:
         self._take_overs = 0
         self.totals = FlowTotals()
         self.was_taken_over = False
+        self.too_new = ""  # what a newer version has written down for this flow, as far as this one can tell
         self.wants_new_query = False  # whether the flow must be taken over again to go on in another way
         self.followers: list[Callable[[LedgerEntry], None]] = []  # told of every transaction
         self.on_announced: Callable[[], None] = lambda: None  # in the middle of a take-over
@@ -194,6 +195,7 @@ class FlowDriver:
         What the flow was told is looked at after it was announced: whoever closes it writes that down first, and
         announces that then.
         """
+        self.too_new = ""
         self._topics.prepare()
         self._take_overs += 1
         self.owner = f"{self._process}-{self._take_overs}"

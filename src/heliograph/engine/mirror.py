@@ -32,7 +32,7 @@ from heliograph.engine.state_folders import StateFolders, remove
 from heliograph.engine.submission import submitted_settings
 from heliograph.engine.tables.driver import TableFlowDriver
 from heliograph.engine.tables.flow_query import computing_settings, flow_rows
-from heliograph.errors import ClusterError, EngineFailed, HeliographError, LaneLost, StartError, TakenOver
+from heliograph.errors import ClusterError, EngineFailed, HeliographError, LaneLost, NewerFormat, StartError, TakenOver
 
 log = logging.getLogger(__name__)
 
@@ -227,13 +227,17 @@ class Mirror:
         return is_there()
 
     def _give_up_if_hopeless(self, flow: Driver, error: Exception) -> None:
-        if isinstance(error, TakenOver):
+        if isinstance(error, TakenOver | NewerFormat):
             raise error
         if isinstance(error, OSError) or (isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)):
             raise EngineFailed(f"Spark's JVM has ended; its log is in {self._folder}") from error
-        with suppress(ClusterError):
+        try:
             flow.confirm_owner()
             return
+        except NewerFormat:  # it would be the same at every attempt
+            raise
+        except ClusterError as doubt:
+            log.debug("%s: whose it is cannot be told: %s", flow.name, doubt)
         if flow.was_taken_over:
             raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
 
@@ -293,6 +297,8 @@ class Mirror:
                     continue
                 if flow.was_taken_over:  # which an idle lane would not notice
                     raise TakenOver(f"flow {flow.name} now belongs to another mirror; this one stops")
+                if flow.too_new:
+                    raise NewerFormat(flow.too_new)
                 if flow.lost_lane:
                     raise LaneLost(flow.lost_lane)
                 if tell.is_due() and (wait := flow.waits_long_for()):

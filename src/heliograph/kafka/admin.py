@@ -33,6 +33,7 @@ from heliograph.kafka.closeable import Closeable
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.fetching import READ_COMMITTED, READ_UNCOMMITTED
 from heliograph.kafka.network import GROUP, TRANSACTION, Network, check, error_name
+from heliograph.kafka.reading import Reachable, list_reachable
 from heliograph.kafka.topics import (
     NewTopic,
     OpenTransaction,
@@ -266,6 +267,11 @@ class Admin(Closeable):
     def stable_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset of each partition up to which all transactions have ended; its end if none is open."""
         return self._offsets(partitions, reading.LATEST, READ_COMMITTED)
+
+    def reachable_offsets(self, partitions: Collection[TopicPartition], point: int) -> Reachable:
+        """The first or next offsets (`EARLIEST`, `LATEST`) of the partitions that can be asked; why not of others."""
+        wanted = dict.fromkeys(partitions, point)
+        return self._over_connections(lambda brokers: list_reachable(brokers, wanted)) if wanted else Reachable({}, {})
 
     def open_transactions(self, partitions: Collection[TopicPartition]) -> list[OpenTransaction]:
         """The transactions that are open in partitions, as far as we may ask about them."""

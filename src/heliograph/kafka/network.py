@@ -54,12 +54,12 @@ class Leader:
 
 
 @contextmanager
-def opened(access: Access, topics: Collection[str] = ()) -> Iterator[tuple[Loop, Network]]:
-    """A network of its own, which knows these topics and hangs up at the end."""
-    with closing(Loop()) as loop:
-        network = Network(loop, access)
+def opened(access: Access, topics: Collection[str] = (), loop: Loop | None = None) -> Iterator[tuple[Loop, Network]]:
+    """A network of its own, which knows these topics and hangs up at the end, as does the loop that it was given."""
+    with closing(loop or Loop()) as turning:
+        network = Network(turning, access)
         network.refresh(topics)
-        yield loop, network
+        yield turning, network
 
 
 class Network:

@@ -17,7 +17,7 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.fetching import READ_COMMITTED, Fetched, FetchLimits, FetchPoint, FetchResult, FetchSession
-from heliograph.kafka.network import LEADER_CHANGES, Network, check, opened
+from heliograph.kafka.network import LEADER_CHANGES, Network, check, error_name, opened
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
@@ -76,24 +76,77 @@ def _wait_for_leaders(network: Network, failures: Mapping[TopicPartition, int], 
     network.refresh({where.topic for where in failures})
 
 
+class Reachable(NamedTuple):
+    """Offsets of the partitions that could be asked, and why the others could not."""
+
+    offsets: dict[TopicPartition, int]
+    failures: dict[TopicPartition, str]
+
+
+def list_reachable(network: Network, wanted: Mapping[TopicPartition, int], isolation: int = 0) -> Reachable:
+    """As `list_many`, but one that cannot be asked, or is gone, keeps nobody from the others. Nothing is waited for."""
+    found = Reachable({}, {})
+    failures = {topic: error_name(code) for topic, code in network.look_up({where.topic for where in wanted}).items()}
+    led: dict[TopicPartition, int] = {}
+    for where, when in wanted.items():
+        if where.topic in failures:
+            found.failures[where] = failures[where.topic]
+        elif network.has_leader(*where):
+            led[where] = when
+        else:
+            found.failures[where] = "has no leader"
+    for broker_id, asked in _by_leader(network, led).items():
+        _ask_if_possible(network, broker_id, asked, isolation, found)
+    return found
+
+
+def _ask_if_possible(
+    network: Network, broker_id: int, wanted: Mapping[TopicPartition, int], isolation: int, found: Reachable
+) -> None:
+    for is_last in (False, True):  # a connection may have died of idleness
+        try:
+            for where, error_code, offset in _ask_leader(network, broker_id, wanted, isolation):
+                if error_code:
+                    found.failures[where] = error_name(error_code)
+                else:
+                    found.offsets[where] = offset
+            return
+        except BrokerUnavailable as error:
+            if is_last:
+                found.failures.update(dict.fromkeys(wanted, str(error)))
+
+
 def _ask_offsets(
     network: Network, wanted: Mapping[TopicPartition, int], isolation: int
 ) -> Iterator[tuple[TopicPartition, int, int]]:
     """One request to each leader."""
+    for broker_id, asked in _by_leader(network, wanted).items():
+        yield from _ask_leader(network, broker_id, asked, isolation)
+
+
+def _by_leader(network: Network, wanted: Mapping[TopicPartition, int]) -> dict[int, dict[TopicPartition, int]]:
+    by_leader: dict[int, dict[TopicPartition, int]] = {}
+    for where, when in wanted.items():
+        by_leader.setdefault(network.leader(*where).broker_id, {})[where] = when
+    return by_leader
+
+
+def _ask_leader(
+    network: Network, broker_id: int, wanted: Mapping[TopicPartition, int], isolation: int
+) -> Iterator[tuple[TopicPartition, int, int]]:
     topic_class = ListOffsetsRequest.ListOffsetsTopic
     partition_class = topic_class.ListOffsetsPartition
-    by_leader: dict[int, dict[str, list[Any]]] = {}
+    by_topic: dict[str, list[Any]] = {}
     for (topic, number), when in wanted.items():
         asked = partition_class(partition_index=number, current_leader_epoch=-1, timestamp=when)
-        by_leader.setdefault(network.leader(topic, number).broker_id, {}).setdefault(topic, []).append(asked)
-    for broker_id, by_topic in by_leader.items():
-        connection = network.connection(broker_id)
-        version = connection.version(ListOffsetsRequest, highest=7, lowest=2)
-        topics = [topic_class(name=topic, partitions=items) for topic, items in by_topic.items()]
-        answer = connection.call(ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics), version)
-        for topic in answer.topics:
-            for item in topic.partitions:
-                yield TopicPartition(topic.name, item.partition_index), item.error_code, item.offset
+        by_topic.setdefault(topic, []).append(asked)
+    connection = network.connection(broker_id)
+    version = connection.version(ListOffsetsRequest, highest=7, lowest=2)
+    topics = [topic_class(name=topic, partitions=items) for topic, items in by_topic.items()]
+    answer = connection.call(ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics), version)
+    for topic in answer.topics:
+        for item in topic.partitions:
+            yield TopicPartition(topic.name, item.partition_index), item.error_code, item.offset
 
 
 def read_to_end(
@@ -194,7 +247,7 @@ def placed(place: str) -> Iterator[None]:
     try:
         yield
     except MalformedRecord as error:
-        raise MalformedRecord(f"{place}: {error}") from error
+        raise type(error)(f"{place}: {error}") from error
 
 
 class _Deadline:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from heliograph.errors import MalformedRecord
+from heliograph.errors import MalformedRecord, NewerFormat
 from heliograph.kafka.records import Record
 from heliograph.ledger.numbers import Packer, Unpacker
 from heliograph.model import (
@@ -79,9 +79,26 @@ def operation_owner(name: str) -> str:
 
 
 def decode(value: bytes | None) -> Told | None:
-    """What a record of a ledger says; None where it says nothing that we know of. MalformedRecord if it is too new."""
+    """What a record of a ledger says; None where it says nothing that we know of. NewerFormat if it is too new."""
     if not value:
         return None
+    try:
+        return _decoded(value)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # JSON that others have written, or damaged
+        raise MalformedRecord(
+            f"a record of the ledger is not what it should be: {error!r} in {value[:40]!r}"
+        ) from error
+
+
+def read(topic: str, record: Record) -> Told | None:
+    """What a record of a ledger, a journal or a state says; what cannot be read tells where it is."""
+    try:
+        return decode(record.value)
+    except MalformedRecord as error:
+        raise type(error)(f"{topic}-0, offset {record.offset}: {error}") from error
+
+
+def _decoded(value: bytes) -> Told | None:
     if value[0] == _JSON_BEGINS:
         return _from_json(json.loads(value))
     if value[0] > FORMAT:
@@ -98,8 +115,8 @@ def producer_id_of(told: Told | None) -> int | None:
     return told.number if isinstance(told, ProducerId) else None
 
 
-def _too_new(version: int) -> MalformedRecord:
-    return MalformedRecord(
+def _too_new(version: int) -> NewerFormat:
+    return NewerFormat(
         f"the ledger has records of format {version}, written by a newer version of Heliograph; this one reads formats "
         f"up to {FORMAT}: use the newer version for this flow"
     )

@@ -66,7 +66,7 @@ class FlowWriters:
         starts = {0: self._read_to}
         for batch in reading.read_batches(self._loop, self._network, topic, starts, ends, isolation=READ_UNCOMMITTED):
             for record in records.decode(batch.magic, batch.data):
-                told = entries.decode(record.value)
+                told = entries.read(topic, record)
                 if isinstance(told, ProducerId):
                     self._ids.add(told.number)
                 self._was_owned |= isinstance(told, Owner)

@@ -23,16 +23,20 @@ class GroupPlaces:
     committed: Mapping[str, Offsets]
     places: Mapping[Offset, Translation]
     elsewhere: Mapping[Offset, Sequence[Translation]] = field(default_factory=dict)  # where transforms sent records
+    left_out: Mapping[TopicPartition, str] = field(default_factory=dict)  # of the target: cannot be asked now, and why
 
     def translated(self) -> Iterator[tuple[str, TopicPartition, Committed, Translation]]:
         """Each group, source partition and commit that has a place, with the place.
 
-        Where transforms let several partitions meet in one, the earliest place is the one that misses nothing.
+        Where transforms let several partitions meet in one, the earliest place is the one that misses nothing. So a
+        partition that was left out once has no place at all: the earliest might be missing.
         """
         for group, offsets in self.committed.items():
             found: dict[TopicPartition, tuple[str, TopicPartition, Committed, Translation]] = {}
             for where, item in offsets.items():
                 for place in self._places_of((where, item.offset)):
+                    if place.target in self.left_out:
+                        continue
                     before = found.get(place.target)
                     if before is None or place.offset < before[3].offset:
                         found[place.target] = (group, where, item, place)
@@ -52,7 +56,7 @@ class GroupOffsets:
         self.flow = flow
         self._source = access_for(flow.source, "admin")
         self._target = access_for(flow.target, "admin")
-        self._translator = Translator(flow, opposite, ledgers)
+        self._translator = Translator(flow, opposite, ledgers, leaves_out=True)
         self._names: list[str] | None = None
         self.group_count = 0  # followed, when last looked
         refresh = flow.number("refresh.groups.interval.seconds")
@@ -70,7 +74,8 @@ class GroupOffsets:
                 self._translator.read(source, target)
                 pairs = [(where, item.offset) for offsets in committed.values() for where, item in offsets.items()]
                 places = self._translator.translate(pairs, source, target)
-                return GroupPlaces(committed, places, self._translator.translate_elsewhere(pairs, target))
+                elsewhere = self._translator.translate_elsewhere(pairs, target)
+                return GroupPlaces(committed, places, elsewhere, dict(self._translator.left_out))
 
     def vanished(self, names: Collection[str]) -> set[str]:
         """Those of the groups that the source has no longer.
@@ -85,9 +90,9 @@ class GroupOffsets:
             committed = groups.committed([name for name in names if name not in listed])
         return {name for name, offsets in committed.items() if not offsets}
 
-    def is_mirrored(self, where: TopicPartition) -> bool:
-        """Whether a partition of the source has a place on the target, in either direction."""
-        return self._translator.target_of(where) is not None
+    def target_of(self, where: TopicPartition) -> TopicPartition | None:
+        """The place on the target of a partition of the source, in either direction."""
+        return self._translator.target_of(where)
 
     def _followed(self, groups: Groups) -> list[str]:
         if self._names is None or (self._refresh is not None and self._refresh.is_due()):

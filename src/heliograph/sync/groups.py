@@ -18,12 +18,15 @@ from heliograph.kafka.groups import Change, ChangeResult, Committed, GroupInfo, 
 from heliograph.model import TopicPartition
 from heliograph.sync.group_offsets import GroupOffsets, GroupPlaces
 
+_NAMED = 3  # of many partitions
+
 
 class SkipReason(Enum):
     """Why an offset of a group was not written to the target."""
 
     NOT_MIRRORED = "the topic is not mirrored"
     NO_TARGET = "the target has no such partition"
+    LEFT_OUT = "the partition cannot be asked where it ends"
     HAS_MEMBERS = "the group has members on the target"
     NOT_BEHIND = "the group is as far on the target, or further"
     REFUSED = "the target refused it"
@@ -49,6 +52,7 @@ class GroupSyncResult:
     busy: tuple[str, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
     deleted: tuple[str, ...] = ()
+    left_out: Mapping[TopicPartition, str] = field(default_factory=dict)
 
     @property
     def written_partitions(self) -> int:
@@ -60,7 +64,8 @@ class GroupSyncResult:
         if self.deleted:
             text += f", {len(self.deleted)} groups deleted"
         skips = [f"{count} skipped: {reason.value}" for reason, count in self.skipped.items()]
-        return "; ".join([text, *skips, *(f"{name}: {reason}" for name, reason in self.refused.items())])
+        left_out = [f"left out: {where} ({why})" for where, why in sorted(self.left_out.items())[:_NAMED]]
+        return "; ".join([text, *skips, *left_out, *(f"{name}: {reason}" for name, reason in self.refused.items())])
 
 
 def plan_commits(
@@ -133,11 +138,17 @@ class GroupSync:
 
     def _without_place(self, found: GroupPlaces) -> Counter[SkipReason]:
         return Counter(
-            SkipReason.NO_TARGET if self._offsets.is_mirrored(where) else SkipReason.NOT_MIRRORED
+            self._reason(found, where)
             for offsets in found.committed.values()
             for where, item in offsets.items()
-            if (where, item.offset) not in found.places
+            if (where, item.offset) not in found.places or found.places[where, item.offset].target in found.left_out
         )
+
+    def _reason(self, found: GroupPlaces, where: TopicPartition) -> SkipReason:
+        target = self._offsets.target_of(where)
+        if target is None:
+            return SkipReason.NOT_MIRRORED
+        return SkipReason.LEFT_OUT if target in found.left_out else SkipReason.NO_TARGET
 
 
 def _wanted(found: GroupPlaces) -> dict[str, Offsets]:
@@ -178,6 +189,7 @@ def _result(
         {f"{name} {where}": item.reason for (name, where), item in failures.items() if name not in late}
         | {name: item.reason for name, item in deletions.items() if item.change in (Change.DENIED, Change.REFUSED)},
         tuple(sorted(name for name, item in deletions.items() if item.change is Change.DONE)),
+        found.left_out,
     )
 
 

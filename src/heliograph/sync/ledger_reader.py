@@ -103,7 +103,7 @@ class LedgerReader:
         ledger_id, start = network.topic_id(self._topics.ledger), self._ledger_start(network)
         self.reached = reached = Reached(ledger_id, start, self.reached.owner)
         for _, record in reading.read_to_end(loop, network, self._topics.ledger, {0: start}):
-            told = entries.decode(record.value)
+            told = entries.read(self._topics.ledger, record)
             if isinstance(told, Owner):  # of version 0.1.0
                 self.offset_map.owner_changed()
             elif isinstance(told, LedgerEntry):
@@ -139,5 +139,5 @@ def read_newest(loop: Loop, network: Network, topic: str, count: int) -> list[Le
     check(f"{network.access.alias} topic {topic}", failure)
     end = reading.list_offsets(network, topic, {0: LATEST})[0]
     start = max(_first(network, topic), end - count)
-    told = (entries.decode(record.value) for _, record in reading.read_to_end(loop, network, topic, {0: start}))
+    told = (entries.read(topic, record) for _, record in reading.read_to_end(loop, network, topic, {0: start}))
     return [entry for entry in told if isinstance(entry, LedgerEntry)]

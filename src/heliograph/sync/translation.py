@@ -12,6 +12,7 @@ from typing import NamedTuple
 from heliograph.config.flow import FlowConfig
 from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
+from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.topics import TopicInfo
 from heliograph.ledger.offset_map import OffsetMap, Place
 from heliograph.model import TopicPartition
@@ -59,9 +60,21 @@ class Translator:
     that a consumer could still miss.
     """
 
-    def __init__(self, flow: FlowConfig | None, opposite: FlowConfig | None, ledgers: Ledgers | None = None) -> None:
-        """`ledgers`: those that others of this process read too."""
+    def __init__(
+        self,
+        flow: FlowConfig | None,
+        opposite: FlowConfig | None,
+        ledgers: Ledgers | None = None,
+        leaves_out: bool = False,
+    ) -> None:
+        """`ledgers`: those that others of this process read too.
+
+        `leaves_out`: a partition that cannot be asked where it begins and ends is left out, and named in `left_out`;
+        else it is an error.
+        """
         ledgers = ledgers or Ledgers()
+        self._leaves_out = leaves_out
+        self.left_out: dict[TopicPartition, str] = {}  # of the target, since the last `read`: nothing is sure of them
         self._flow = flow if flow and flow.enabled else None
         self._opposite = opposite if opposite and opposite.enabled else None
         self._forth = ledgers.of(self._flow) if self._flow else None
@@ -74,6 +87,7 @@ class Translator:
 
     def read(self, source: Admin, target: Admin, only: Collection[TopicPartition] | None = None) -> None:
         """Learn what there is now on both clusters and in the ledgers; there perhaps only of some source partitions."""
+        self.left_out = {}
         source_topics, target_topics = source.topics(), target.topics()
         self._target_topics = target_topics
         if self._flow and self._forth:
@@ -126,16 +140,37 @@ class Translator:
         for where, offset in offsets:
             wanted.setdefault(where, set()).add(offset)
         homes = {where: home for where in wanted if (home := self.target_of(where)) is not None and self.exists(home)}
-        bounds = read_bounds(target, set(homes.values()))
+        bounds = self._bounds(target, set(homes.values()))
+        homes = {where: home for where, home in homes.items() if home in bounds}
         places = {where: _places(self._look_ups(where), wanted[where]) for where in homes}
-        firsts = source.earliest_offsets({where for where in homes if None in places[where].values()})
+        firsts = self._firsts(source, {where for where in homes if None in places[where].values()})
         return {
             (where, offset): _within(home, place, bounds[home], is_known=True)
             if place is not None
             else _untouched(home, bounds[home], is_at_first=offset <= firsts[where])
             for where, home in homes.items()
             for offset, place in places[where].items()
+            if place is not None or where in firsts
         }
+
+    def _bounds(self, target: Admin, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Bounds]:
+        """Where partitions of the target begin and end."""
+        if not self._leaves_out:
+            return read_bounds(target, partitions)
+        firsts = target.reachable_offsets(partitions, EARLIEST)
+        ends = target.reachable_offsets(firsts.offsets, LATEST)
+        self.left_out |= firsts.failures | ends.failures
+        return {where: Bounds(firsts.offsets[where], end) for where, end in ends.offsets.items()}
+
+    def _firsts(self, source: Admin, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where partitions of the source begin; without one that cannot be asked, nothing of its home is sure."""
+        if not self._leaves_out:
+            return source.earliest_offsets(partitions)
+        firsts = source.reachable_offsets(partitions, EARLIEST)
+        for where, why in firsts.failures.items():
+            if (home := self.target_of(where)) is not None:
+                self.left_out[home] = f"its source {why}"
+        return firsts.offsets
 
     def translate_elsewhere(self, offsets: Iterable[Offset], target: Admin) -> dict[Offset, list[Translation]]:
         """The places of offsets in all other topics that transforms sent records of their partitions to."""
@@ -147,9 +182,13 @@ class Translator:
             for where, offset in offsets
             if where.topic in self._names and (places := ledger.to_targets_elsewhere(where, offset))
         }
-        bounds = read_bounds(target, {there for places in found.values() for there in places})
+        bounds = self._bounds(target, {there for places in found.values() for there in places})
         return {
-            item: [_within(there, place, bounds[there], is_known=True) for there, place in places.items()]
+            item: [
+                _within(there, place, bounds[there], is_known=True)
+                for there, place in places.items()
+                if there in bounds
+            ]
             for item, places in found.items()
         }
 

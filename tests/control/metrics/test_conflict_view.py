@@ -37,16 +37,17 @@ def test_every_cluster_that_looks_for_conflicts_has_its_counters_from_the_start(
         assert page.value("heliograph_conflict_detection_in_trouble", cluster=alias) == 0
     totals = watched.totals
     totals.records, totals.conflicts, totals.late, totals.waiting, totals.restarts = 900, 4, 2, 11, 1
-    totals.trouble = "no broker answers"
+    totals.trouble, totals.unreadable = "no broker answers", 5
     page = watched.scrape()
     shown = {
         name: page.value(f"heliograph_{name}", cluster="B")
         for name in (
             *("conflict_records_total", "conflicts_total", "conflict_late_records_total"),
             *("conflict_waiting_records", "conflict_detection_restarts_total", "conflict_detection_in_trouble"),
+            "conflict_unreadable_offsets_total",
         )
     }
-    assert list(shown.values()) == [900, 4, 2, 11, 1, 1]
+    assert list(shown.values()) == [900, 4, 2, 11, 1, 1, 5]
     assert page.value("heliograph_conflicts_total", cluster="A") == 0
 
 

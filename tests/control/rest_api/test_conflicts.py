@@ -11,9 +11,11 @@ import httpx
 import pytest
 
 from heliograph.config.mirror_config import load
+from heliograph.conflicts.totals import PassedBy
 from heliograph.control.rest.server import RestServer
 from heliograph.control.running_mirror import RunningMirror
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.model import TopicPartition
 from tests.control.conflicts.stage import DecisionTopic, decided, decision_topic, now, remove, write_file
 from tests.control.rest.serving import LOOPBACK, TOKENS, token_of
 from tests.waiting import wait_until
@@ -147,9 +149,12 @@ def test_how_detection_gets_on_is_told(place: Place) -> None:
     totals = place.mirror.conflicts["us"].totals
     totals.records, totals.late, totals.waiting, totals.trouble = 700, 3, 2, "no broker answers"
     totals.watermark_ms = now() - 9_000
+    totals.pass_by([PassedBy(TopicPartition("orders", 2), 7, 9, "it fails its checksum")])
     detection = place.clusters()[1]["detection"]
     assert (detection["records"], detection["late"], detection["trouble"]) == (700, 3, "no broker answers")
     assert 9 <= detection["delay_seconds"] < 30
+    passed = ["orders-2: offsets 7 to 9 passed by: it fails its checksum"]
+    assert (detection["unreadable"], detection["passed_by"]) == (3, passed)
 
 
 def test_a_topic_that_is_not_there_yet_is_no_error(place: Place, primary: EmbeddedCluster) -> None:

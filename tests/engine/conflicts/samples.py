@@ -8,7 +8,8 @@ from heliograph.conflicts.bounds import Bounds
 from heliograph.conflicts.bucket import BUCKETS, CutKey
 from heliograph.conflicts.resolvers.last_writer_wins import LastWriterWins
 from heliograph.engine.conflicts.progress import Progress, progress_record
-from heliograph.engine.conflicts.settings import DetectionSettings
+from heliograph.engine.conflicts.scope import Scope
+from heliograph.engine.conflicts.settings import Brought, DetectionSettings
 from heliograph.engine.conflicts.step import Mark
 from heliograph.kafka.access import Access
 from heliograph.kafka.reading import EARLIEST
@@ -16,6 +17,21 @@ from heliograph.kafka.records import Record
 
 WINDOW_MS, LATENESS_MS, WAIT_MAX_MS = 5_000, 100, 60_000
 Places = dict[str, dict[int, int]]
+
+
+class NoSurroundings:
+    """No topics, and no flows."""
+
+    def look(self) -> Scope:
+        """Nothing."""
+        return Scope()
+
+    def brought(self) -> Brought:
+        """Nothing."""
+        return Brought(0)
+
+    def hang_up(self) -> None:
+        """There is no connection."""
 
 
 def settings(

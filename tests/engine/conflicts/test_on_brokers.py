@@ -16,17 +16,23 @@ from heliograph.conflicts.candidate import Candidate
 from heliograph.conflicts.held_pages import HeldKey
 from heliograph.conflicts.own_topics import DECISION_SETTINGS
 from heliograph.conflicts.settlement import Change, Told
+from heliograph.conflicts.totals import PassedBy
 from heliograph.conflicts.view import Held
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.cluster_log import ClusterLog
 from heliograph.engine.conflicts import step
 from heliograph.engine.conflicts.books import DetectionBooks
+from heliograph.engine.conflicts.detection_query import DetectionReader
+from heliograph.engine.conflicts.driver import DetectionDriver
 from heliograph.engine.conflicts.progress import KnownProgress
 from heliograph.engine.conflicts.range_rows import RangeRows
 from heliograph.engine.conflicts.read_task import ReadTask, TopicOrigin
 from heliograph.engine.conflicts.step import Outcome, Tick
 from heliograph.engine.conflicts.task_writer import TaskReport, TaskWriter, WriterSettings
 from heliograph.engine.conflicts.view_record import held_of, view_record
+from heliograph.engine.control import ControlServer
+from heliograph.engine.pulse import Heart, Pulse
+from heliograph.engine.source import LanePartition
 from heliograph.engine.tables.ranges import OffsetRange
 from heliograph.errors import DataError, Fenced, TakenOver
 from heliograph.kafka import positions, reading, writing
@@ -41,10 +47,11 @@ from heliograph.transforms.message import Header
 from tests.chaos.stage import admin_of
 from tests.conflicts.samples import record
 from tests.engine.conflicts.paper_log import PaperLog
-from tests.engine.conflicts.samples import mark, settings
+from tests.engine.conflicts.samples import NoSurroundings, mark, settings
 from tests.waiting import wait_until
-from tests.zoo import raw
+from tests.zoo import handmade, raw
 from tests.zoo.internal_topics import announce, create_all, fresh_names
+from tests.zoo.old_log import damage
 from tests.zoo.topics import await_leaders, create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
@@ -281,6 +288,7 @@ class Reading:
         self.topic = create_topic(detection.cluster.bootstrap_servers, detection.orders)
         self.where = TopicPartition(self.topic, 0)
         self.about = TopicOrigin("orders", "eu")
+        self.passed_by: list[PassedBy] = []  # in what was read last
 
     def end(self) -> int:
         with opened(self.detection.access, [self.topic]) as (_, network):
@@ -288,7 +296,10 @@ class Reading:
 
     def rows(self, first: int = 0, end: int | None = None) -> list[tuple[int, int, bytes]]:
         ranges = [OffsetRange(self.where, first, self.end() if end is None else end)]
-        return list(RangeRows(ReadTask(self.detection.access, ranges, {self.topic: self.about})).read())
+        reader = RangeRows(ReadTask(self.detection.access, ranges, {self.topic: self.about}))
+        found = list(reader.read())
+        self.passed_by = reader.passed_by
+        return found
 
     def candidates(self, first: int = 0, end: int | None = None) -> list[Candidate]:
         """In the order of the log; each must come to the bucket of its key."""
@@ -370,6 +381,80 @@ def test_a_header_tells_where_other_tools_have_brought_a_record_from(log: Readin
         Record(2, 3, b"c", b"", (("from", None),)),
     )
     assert [item.origin for item in log.candidates()] == ["ap", "eu", "eu"]
+
+
+_PREFIX = 12  # offset and length
+_AFTER_EPOCH = 17  # up to there the broker writes what it likes, and no checksum covers it
+
+
+def test_a_header_whose_name_is_no_text_keeps_no_record_out(log: Reading) -> None:
+    keyed = handmade.record(b"v", key=b"k", headers=[(handmade.FOREIGN_NAME, b"x"), (b"from", b"us")])
+    raw.append(log.detection.cluster.bootstrap_servers, log.where, [handmade.batch(0, [keyed])])
+    log.append(Record(0, 1000, b"k", b"w"))
+    found = log.candidates()
+    assert [item.value for item in found] == [b"v", b"w"]
+    assert found[0].header("from") == b"us"
+    assert found[0].headers[0] == Header("gr\ufffd\ufffde", b"x")
+    assert log.passed_by == []
+
+
+@pytest.mark.parametrize("harm", ["undecodable", "damaged"])
+def test_what_cannot_be_read_is_passed_by_and_told(log: Reading, harm: str) -> None:
+    log.append(Record(0, 1000, b"k", b"before"))
+    whole = handmade.data(0, 3)
+    raw.append(log.detection.cluster.bootstrap_servers, log.where, [whole])
+    log.append(Record(0, 1000, b"k", b"after"))
+    spoilt = handmade.undecodable(0, 3) if harm == "undecodable" else whole[:-1] + b"!"
+    damage(log.detection.cluster, log.where, whole[_AFTER_EPOCH:], spoilt[_AFTER_EPOCH:])
+    assert [item.value for item in log.candidates()] == [b"before", b"after"]
+    [passed] = log.passed_by
+    assert (passed.where, passed.first, passed.last) == (log.where, 1, 3)
+    assert ("fails its checksum" if harm == "damaged" else "cannot be read") in passed.reason
+
+
+def test_where_no_batch_can_be_made_out_the_rest_of_the_range_is_passed_by(log: Reading) -> None:
+    first, second = handmade.data(0, 3), handmade.data(0, 2)
+    keyed = handmade.batch(0, [handmade.record(b"v", key=b"k")])
+    raw.append(log.detection.cluster.bootstrap_servers, log.where, [keyed, first, second])
+    length = len(first) - _PREFIX
+    told = first[_AFTER_EPOCH:]
+    damage(log.detection.cluster, log.where, length.to_bytes(4, "big") + b"\0\0\0\0\2" + told, bytes(9) + told)
+    assert [item.value for item in log.candidates(0, 4)] == [b"v"]
+    [passed] = log.passed_by
+    assert (passed.first, passed.last) == (1, 3)
+
+
+def test_what_cannot_be_read_of_a_view_is_passed_by(log: Reading) -> None:
+    log.append(view_record(b"k", held(b"old")), Record(0, 1234, b"l", b"damaged"))
+    log.append(view_record(b"m", held(b"new")))
+    damage(log.detection.cluster, log.where, b"damaged", b"DAMAGED")
+    task = ReadTask(log.detection.access, [], {}, (), {log.topic: "orders"}, [OffsetRange(log.where, 0, 3)])
+    rows = RangeRows(task)
+    assert [step.decode_held(data).held for _, _, data in rows.read()] == [[HeldKey("orders", b"m", held(b"new"))]]
+    assert [(item.first, item.last) for item in rows.passed_by] == [(0, 1)]
+
+
+def test_the_driver_is_told_once_what_was_passed_by_and_how_its_tasks_are(log: Reading) -> None:
+    log.append(Record(0, 1000, b"k", b"damaged"), Record(1, 1000, b"k", b"2"))
+    damage(log.detection.cluster, log.where, b"damaged", b"DAMAGED")
+    driver = DetectionDriver(log.detection.settings, NoSurroundings())
+    with closing(ControlServer()) as server:
+        server.add_flow(driver.name, driver)
+        task = ReadTask(log.detection.access, [OffsetRange(log.where, 0, 2)], {log.topic: log.about}).packed()
+        for _ in range(2):
+            assert list(DetectionReader(server.address, driver.name).read(LanePartition(7, task))) == []
+        wait_until(lambda: driver.totals.unreadable == 2, "the driver to count it once")
+        assert driver.doings.keys() == {7}
+    [passed] = driver.totals.passed_by
+    assert str(passed).startswith(f"{log.where}: offsets 0 to 1 passed by: the batch at offset 0 fails its checksum")
+
+
+def test_a_task_that_writes_tells_how_it_is(detection: Detection) -> None:
+    detection.begun("one")
+    pulses: list[Pulse] = []
+    chosen = WriterSettings(detection.access, detection.settings.progress_topic, detection.settings.id_prefix, 2, {})
+    TaskWriter(chosen, 1, Heart(1, pulses.append)).write(batches(detection.outcomes("one", 1)))
+    assert {pulse.lane for pulse in pulses} == {1}
 
 
 def test_ticks_and_views_come_first(log: Reading) -> None:

@@ -14,6 +14,7 @@ from heliograph.engine.conflicts.progress import (
     progress_record,
     run_of,
 )
+from heliograph.errors import MalformedRecord, NewerFormat
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 from tests.conflicts.samples import record
@@ -136,3 +137,17 @@ def test_topics_that_were_made_anew_are_known_by_their_ids_and_forgotten() -> No
     rest = known.without({"orders"})
     assert rest.read_to() == {TopicPartition("users", 0): (9, 9)}
     assert rest.watermark_ms == known.watermark_ms
+
+
+def test_records_of_before_there_were_formats_are_read_and_newer_ones_refused() -> None:
+    old = b'{"run":"r","epoch":9,"places":{},"buckets":{}}'
+    found = progress_of(Record(0, 0, b"task-1", old), 1)
+    assert found is not None
+    assert found.epoch == 9
+    assert run_of(Record(0, 0, b"owner", b'{"owner":"me"}')) == "me"
+    for key, value in ((b"task-1", b'{"format":2,"all":"new"}'), (b"owner", b'{"format":2}')):
+        with pytest.raises(NewerFormat, match=r"^offset 7: a record of format 2, written by a newer version"):
+            KnownProgress([Record(7, 0, key, value)])
+    for value in (b"{", b"[]", b'{"format":"x"}', b'{"owner":7}', b"\xff"):
+        with pytest.raises(MalformedRecord, match=r"^offset 7: "):
+            run_of(Record(7, 0, b"owner", value))

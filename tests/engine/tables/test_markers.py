@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from heliograph.engine.tables.markers import Marker, MarkerLog, Rows, encode, removal
+from heliograph.errors import MalformedRecord, NewerFormat
 from heliograph.kafka import batches, records
 from heliograph.kafka.batches import NOBODY, ProducerStamp
 from heliograph.kafka.reading import LogBatch
@@ -95,3 +98,19 @@ def test_removed_ones_are_forgotten() -> None:
     log.end(1, commit=True)
     log.write(removal("job-0", 2))
     assert log.markers.of("job-0") is None
+
+
+def test_markers_of_before_there_were_formats_are_read_and_newer_ones_refused() -> None:
+    log = Log()
+    log.write(Record(0, 1, b"q-0", b'{"batch": 5}'))
+    assert log.markers.of("q-0") == Marker(5)
+    with pytest.raises(
+        NewerFormat, match=r"^mm2-tables.internal-0, offset 1: a record of format 2, written by a newer"
+    ):
+        log.write(Record(0, 1, b"q-0", b'{"format": 2}'))
+
+
+@pytest.mark.parametrize("value", [b"{", b"[]", b"{}", b'{"batch": "x"}', b'{"batch": 1, "rows": 2}', b"\xff"])
+def test_what_is_no_marker_is_told_as_such(value: bytes) -> None:
+    with pytest.raises(MalformedRecord, match="offset 0: no marker of a micro-batch"):
+        Log().write(Record(0, 1, b"q-0", value))

@@ -367,6 +367,12 @@ CONFLICTS: Final = Group[ConflictsView](
             lambda row: row.totals.late,
         ),
         _conflict(
+            "conflict_unreadable_offsets_total",
+            Kind.COUNTER,
+            "Offsets that detection has passed by, because what is there fails its checksum or cannot be decoded.",
+            lambda row: row.totals.unreadable,
+        ),
+        _conflict(
             "conflict_waiting_records",
             Kind.GAUGE,
             "Records that may still meet another of their key.",

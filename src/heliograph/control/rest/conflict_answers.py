@@ -71,6 +71,8 @@ class DetectionAnswer(BaseModel):
     late: int = Field(description="records that came when their time had been settled already")
     waiting: int = Field(description="records that may still meet another")
     delay_seconds: float | None = Field(description="for how long the oldest of them may have waited")
+    unreadable: int = Field(description="offsets that were passed by: nobody can read what is there")
+    passed_by: list[str] = Field(description="the newest of them, and why each cannot be read")
     restarts: int
     trouble: str
 

@@ -76,6 +76,8 @@ def _detection(running: RunningConflicts) -> DetectionAnswer:
         late=totals.late,
         waiting=totals.waiting,
         delay_seconds=delay_seconds(totals, int(time.time() * 1000)),
+        unreadable=totals.unreadable,
+        passed_by=[str(item) for item in totals.passed_by],
         restarts=totals.restarts,
         trouble=totals.trouble,
     )

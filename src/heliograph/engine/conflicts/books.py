@@ -40,19 +40,25 @@ class DetectionBooks:
             written = {TopicPartition(topic, number) for topic in topics for number in network.partitions(topic)}
             check_reached(network, end_leftovers(network, producers, written).unreachable, written)
             first = reading.list_offsets(network, self._settings.progress_topic, {0: EARLIEST})
-            return KnownProgress(
-                record for _, record in reading.read_to_end(loop, network, self._settings.progress_topic, first)
-            )
+            with reading.placed(self._place):
+                return KnownProgress(
+                    record for _, record in reading.read_to_end(loop, network, self._settings.progress_topic, first)
+                )
 
     def confirm_owner(self, owner: str) -> None:
         """Raise if somebody else has taken over by now."""
         with opened(self._settings.access, [self._settings.progress_topic]) as (loop, network):
             known = KnownProgress()
             for _, record in reading.read_to_end(loop, network, self._settings.progress_topic, {0: self._read_to}):
-                known.add(record)
+                with reading.placed(self._place):
+                    known.add(record)
                 self._read_to = record.offset
         if known.owner not in ("", owner):
             raise TakenOver(f"{self._settings.name} now belongs to {known.owner}; this mirror ({owner}) stops")
+
+    @property
+    def _place(self) -> str:
+        return f"{self._settings.alias} {self._settings.progress_topic}-0"
 
     def _announce(self, owner: str) -> None:
         record = owner_record(owner, int(time.time() * 1000))

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from heliograph.engine.collecting import collect_seldom
-from heliograph.engine.lane_line import LaneLine
+from heliograph.engine.lane_line import READER, LaneLine
 from heliograph.engine.source import BoundSource, EpochReader, LanePartition
 from heliograph.engine.wire import ControlAddress
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from heliograph.engine.conflicts.driver import DetectionDriver
     from heliograph.engine.conflicts.task_writer import WriterSettings
 
+_NO_EPOCH = 0  # what a task writes tells it later, with the first tick
 _SCHEMA = "bucket int, kind int, data binary"
 _STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -43,21 +44,30 @@ class DetectionSource(BoundSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """The reader that Spark plans and runs."""
-        return _Reader(self.address, self.options["flow"])
+        return DetectionReader(self.address, self.options["flow"])
 
 
-class _Reader(EpochReader):
+class DetectionReader(EpochReader):
     """An epoch is one micro-batch."""
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         """The rows of a task."""
         from heliograph.engine.conflicts.range_rows import RangeRows  # not at the top: planning needs none of this
         from heliograph.engine.conflicts.read_task import ReadTask
+        from heliograph.engine.conflicts.task_pulse import task_heart
 
         if not isinstance(partition, LanePartition):
             return
         collect_seldom()
-        yield from RangeRows(ReadTask.unpacked(partition.task)).read()
+        task = ReadTask.unpacked(partition.task)
+        line = LaneLine(self._address, self._flow, task.epoch, READER)
+        try:
+            rows = RangeRows(task, task_heart(partition.value, line))
+            yield from rows.read()
+            if rows.passed_by:
+                line.report(rows.passed_by)
+        finally:
+            line.close()
 
 
 def detection_rows(
@@ -87,15 +97,20 @@ def _writing(
         import pyarrow as pa  # not at the top: drivers of flows need none of this
         from pyspark import TaskContext
 
+        from heliograph.engine.conflicts.task_pulse import task_heart
         from heliograph.engine.conflicts.task_writer import TaskWriter
 
         context = TaskContext.get()
         assert context is not None
-        report = TaskWriter(settings, context.partitionId()).write(rows)
-        if report is not None:
-            line = LaneLine(address, name, report.epoch)
+        number = context.partitionId()
+        line = LaneLine(address, name, _NO_EPOCH)
+        try:
+            report = TaskWriter(settings, number, task_heart(number, line)).write(rows)
+            if report is None:
+                return
             line.report(report)
+        finally:
             line.close()
-            yield pa.RecordBatch.from_arrays([pa.array([len(report.marks)], pa.int32())], names=["buckets"])
+        yield pa.RecordBatch.from_arrays([pa.array([len(report.marks)], pa.int32())], names=["buckets"])
 
     return write

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 
-from heliograph.conflicts.totals import ConflictTotals
+from heliograph.conflicts.totals import ConflictTotals, PassedBy
 from heliograph.due import Due
 from heliograph.engine.cluster_log import ClusterLog
 from heliograph.engine.conflicts.books import DetectionBooks
@@ -20,7 +22,7 @@ from heliograph.engine.conflicts.scope import Scope
 from heliograph.engine.conflicts.settings import DetectionSettings, Surroundings
 from heliograph.engine.conflicts.task_writer import TaskReport, WriterSettings
 from heliograph.engine.pulse import Pulse
-from heliograph.errors import ClusterError, TakenOver
+from heliograph.errors import ClusterError, NewerFormat, TakenOver
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,8 @@ _PACE_SECONDS = 2.0  # between the beginnings of two epochs
 _LOOK_SECONDS = 0.25
 _OWNER_SECONDS = 10.0
 _PAUSE_AFTER_TROUBLE = 1.0
+_TOLD_AT_ONCE = 10
+_LONG_EPOCH_SECONDS = 120.0  # one with much to read takes half a minute
 
 
 class DetectionDriver:
@@ -37,8 +41,10 @@ class DetectionDriver:
         self.settings = settings
         self.totals = ConflictTotals()
         self.was_taken_over = False
+        self.too_new = ""  # what a newer version has written down, as far as this one can tell
         self.wants_new_query = False  # because there are new views, or topics that were made anew
-        self.lost_lane = ""  # its tasks are short, and not watched
+        self.lost_lane = ""  # what is known of a task that does not even end; until it is taken over anew
+        self.doings: dict[int, str] = {}  # what each task said last that it does, in the current epoch
         self.is_renewed = False
         self.has_set_aside = False
         self.is_active = False  # flows need not wait with their start until it has begun
@@ -53,6 +59,7 @@ class DetectionDriver:
         self._scope = Scope()
         self._planner = Planner(settings, self._log, KnownProgress(), self._owner)
         self._reports: dict[int, TaskReport] = {}  # of the current epoch, by task
+        self._running_since = math.inf  # the epoch that tasks are at work on
         self._pace, self._owner_due = Due(_PACE_SECONDS), Due(_OWNER_SECONDS)
 
     @property
@@ -71,7 +78,8 @@ class DetectionDriver:
 
     def take_over(self) -> None:
         """Become the only one who decides on this cluster, and find out where to go on."""
-        self.wants_new_query = False
+        self.wants_new_query, self.too_new = False, ""
+        self.lost_lane, self._running_since = "", math.inf
         self._scope = self._surroundings.look()
         self._owner = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         known = self._books.take_over(self._owner, self._scope.views)
@@ -124,6 +132,7 @@ class DetectionDriver:
         """The epoch after the finished one, as soon as there is something to read or to settle."""
         if finished < self._planner.epoch.number:
             return self._planner.epoch.number
+        self._running_since = math.inf
         if not self._wanted.is_set():
             self._hang_up()
             self._drained.set()
@@ -140,11 +149,14 @@ class DetectionDriver:
         """A task says all in its report."""
 
     def lane_began(self, deal: int) -> None:
-        """A task calls when it has committed."""
+        """A task has begun to write."""
         self.has_lanes.set()
 
     def lane_progressed(self, report: object) -> None:
-        """Count what a task has committed, once."""
+        """Count what a task has committed, or could not read, once."""
+        if isinstance(report, list):
+            self._pass_by(report)
+            return
         assert isinstance(report, TaskReport)
         with self._lock:
             if report.epoch == self._planner.epoch.number and report.task not in self._reports:
@@ -157,17 +169,36 @@ class DetectionDriver:
         log.warning("%s: %s", self.name, trouble)
 
     def waits_long_for(self) -> str:
-        """Nothing that it does not tell as trouble."""
-        return ""
+        """What an epoch waits for, if it takes long."""
+        seconds = time.monotonic() - self._running_since
+        if seconds <= _LONG_EPOCH_SECONDS:
+            return ""
+        with self._lock:
+            told, doings = len(self._reports), Counter(self.doings.values())
+        what = ", ".join(f"{count} {doing}" for doing, count in sorted(doings.items())) or "none has begun"
+        return f"an epoch takes {seconds:.0f} s by now; tasks: {told} of {self.settings.tasks} done; last told: {what}"
 
     def lane_pulsed(self, deal: int, pulse: Pulse) -> None:
-        """A task has no pulse: it calls when all is done."""
+        """Note what a task does."""
+        with self._lock:
+            self.doings[pulse.lane] = pulse.doing
 
     def lane_hangs(self, lane: int, trouble: str, stack: str) -> None:
-        """Nobody watches tasks."""
+        """Say aloud where a task hangs, which is ended now, and begins again."""
+        self.totals.trouble = f"a task of detection hangs: {trouble}; its process is ended, and it begins again"
+        log.error("%s: %s\n%s", self.name, self.totals.trouble, stack or "its stack is not known")
 
     def lane_lost(self, lane: int, trouble: str) -> None:
-        """Nobody watches tasks."""
+        """Begin anew, which locks out a task that cannot be ended."""
+        self.totals.trouble = self.lost_lane = f"a task of detection hangs: {trouble}"
+
+    def _pass_by(self, found: Sequence[PassedBy]) -> None:
+        with self._lock:
+            new = self.totals.pass_by(found)
+        for item in new[:_TOLD_AT_ONCE]:
+            log.error("%s: %s", self.name, item)
+        if len(new) > _TOLD_AT_ONCE:
+            log.error("%s: %d more places passed by", self.name, len(new) - _TOLD_AT_ONCE)
 
     def _plans(self) -> bool:
         """Whether there is something to do, and a plan for it."""
@@ -183,8 +214,13 @@ class DetectionDriver:
                 if not self._planner.plan(self._scope, until_ms, self._settles_after_ms()):
                     return False
                 self._reports = {}
+                self.doings.clear()
+                self._running_since = time.monotonic()
                 return True
         except TakenOver:
+            return False
+        except NewerFormat as error:
+            self.too_new = str(error)
             return False
         except ClusterError as error:
             self._hang_up()

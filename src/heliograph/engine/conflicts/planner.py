@@ -74,7 +74,7 @@ class Planner:
         if not (has_news or is_due or before.number == 0):
             return False
         number = before.number + 1
-        tasks = self._tasks(scope, starts, ends, self._ticks(number, scope, ends, watermark_ms))
+        tasks = self._tasks(number, scope, starts, ends, self._ticks(number, scope, ends, watermark_ms))
         self._epoch = Epoch(number, {**before.ends, **ends}, watermark_ms, tasks)
         return True
 
@@ -129,14 +129,16 @@ class Planner:
         known = self._known
         return [(b, encode(structs.replace(tick, resumption=known.resumption(b)))) for b in range(BUCKETS)]
 
-    def _tasks(self, scope: Scope, starts: Offsets, ends: Offsets, ticks: Sequence[tuple[int, bytes]]) -> list[bytes]:
+    def _tasks(
+        self, epoch: int, scope: Scope, starts: Offsets, ends: Offsets, ticks: Sequence[tuple[int, bytes]]
+    ) -> list[bytes]:
         count = self._settings.tasks
         ranges = _dealt(cut(starts, ends, count), count)
         views = scope.views if self._epoch.number == 0 else {}
         view_ranges = _dealt(self._view_ranges(views), count)
         access, origins = self._settings.access, scope.origins
         return [
-            ReadTask(access, ranges[n], origins, () if n else ticks, views, view_ranges[n]).packed()
+            ReadTask(access, ranges[n], origins, () if n else ticks, views, view_ranges[n], epoch).packed()
             for n in range(count)
             if n == 0 or ranges[n] or view_ranges[n]
         ]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from heliograph.conflicts.bucket import BUCKETS, Resumption
 from heliograph.engine.conflicts.step import Mark
+from heliograph.errors import MalformedRecord, refuse_newer
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
 
+FORMAT = 1  # before there were formats, records had none
 _OWNER = b"owner"
 
 
@@ -22,15 +25,32 @@ class Progress(msgspec.Struct, frozen=True):
     places: dict[str, dict[int, int]]  # what had been read
     buckets: dict[int, Mark]
     topic_ids: dict[str, str] = {}
+    format: int = FORMAT
 
 
 class _Owner(msgspec.Struct, frozen=True):
     owner: str
+    format: int = FORMAT
 
 
+class _Format(msgspec.Struct, frozen=True):
+    format: int = 0
+
+
+_Content = TypeVar("_Content")
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Progress).decode
-_decode_owner = msgspec.json.Decoder(_Owner).decode
+_format = msgspec.json.Decoder(_Format)
+_progress = msgspec.json.Decoder(Progress)
+_owner = msgspec.json.Decoder(_Owner)
+
+
+def _decoded(record: Record, decoder: msgspec.json.Decoder[_Content]) -> _Content:
+    """NewerFormat, or MalformedRecord, if we cannot tell what it says."""
+    try:
+        refuse_newer(f"offset {record.offset}", _format.decode(record.value or b"").format, FORMAT)
+        return decoder.decode(record.value or b"")
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise MalformedRecord(f"offset {record.offset}: not what detection writes: {error}") from error
 
 
 def progress_record(task: int, progress: Progress, now_ms: int) -> Record:
@@ -45,14 +65,14 @@ def owner_record(owner: str, now_ms: int) -> Record:
 
 def progress_of(record: Record, task: int) -> Progress | None:
     """The progress of one task, if the record tells it."""
-    return _decode(record.value) if record.key == _key(task) and record.value else None
+    return _decoded(record, _progress) if record.key == _key(task) and record.value else None
 
 
 def run_of(record: Record) -> str:
     """The run that a record of the topic belongs to; empty if it says nothing."""
     if record.value is None:
         return ""
-    return _decode_owner(record.value).owner if record.key == _OWNER else _decode(record.value).run
+    return _decoded(record, _owner).owner if record.key == _OWNER else _decoded(record, _progress).run
 
 
 class KnownProgress:
@@ -69,9 +89,9 @@ class KnownProgress:
         if record.value is None:
             return
         if record.key == _OWNER:
-            self.owner = _decode_owner(record.value).owner
+            self.owner = _decoded(record, _owner).owner
             return
-        progress = _decode(record.value)
+        progress = _decoded(record, _progress)
         for bucket in progress.buckets:
             self._newest[bucket] = progress
 

@@ -39,3 +39,4 @@ class ReadTask(Parcel):
     ticks: Sequence[tuple[int, bytes]] = ()
     views: Mapping[str, str] = field(default_factory=dict)  # topics to read the views from, and whose they are
     view_ranges: Sequence[OffsetRange] = ()
+    epoch: int = 0

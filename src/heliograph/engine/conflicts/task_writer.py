@@ -14,8 +14,10 @@ from heliograph.conflicts.settlement import Change, Told
 from heliograph.engine.conflicts import step
 from heliograph.engine.conflicts.progress import Progress, progress_of, progress_record, run_of
 from heliograph.engine.conflicts.step import Mark, Tick
+from heliograph.engine.conflicts.task_pulse import beating_loop
 from heliograph.engine.conflicts.view_record import view_record
 from heliograph.engine.fault_points import reached
+from heliograph.engine.pulse import Heart
 from heliograph.engine.tables.appending import Appending, Stream, record_size
 from heliograph.errors import DataError, TakenOver
 from heliograph.kafka import positions, reading
@@ -56,8 +58,9 @@ class TaskReport:
 class TaskWriter:
     """Writes what the buckets of a task tell."""
 
-    def __init__(self, settings: WriterSettings, task: int) -> None:
+    def __init__(self, settings: WriterSettings, task: int, heart: Heart | None = None) -> None:
         self._settings = settings
+        self._heart = heart or Heart.silent()
         self._task = task
         self._marks: dict[int, Mark] = {}
         self._told: dict[str, int] = {}
@@ -68,7 +71,7 @@ class TaskWriter:
     def write(self, rows: Iterator[pa.RecordBatch]) -> TaskReport | None:
         """Commit all rows, unless an earlier attempt did; None if there are none."""
         topics = {decision.TOPIC, self._settings.progress_topic, *self._settings.views.values()}
-        with opened(self._settings.access, topics) as (_, network):
+        with opened(self._settings.access, topics, beating_loop(self._heart, "writing")) as (_, network):
             producer = TransactionalProducer(network, f"{self._settings.id_prefix}{self._task}", _TIMEOUT_MS)
             reached("decisions-fenced")
             recent = self._recent(network)
@@ -80,8 +83,9 @@ class TaskWriter:
             tick = self._tick
             if tick is None:
                 return None
-            self._check_owner(tick, recent)
-            before = self._last_progress(recent)
+            with reading.placed(f"{self._settings.progress_topic}-0"):
+                self._check_owner(tick, recent)
+                before = self._last_progress(recent)
             if before is None or (before.run, before.epoch) != (tick.run, tick.epoch):
                 self._append(network, appending, TopicPartition(self._settings.progress_topic, 0), self._progress(tick))
                 appending.finish(self._streams.values())

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from heliograph.errors import DataError
+from heliograph.errors import DataError, MalformedRecord, refuse_newer
 from heliograph.kafka import batches, reading, records
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.fetching import READ_UNCOMMITTED
@@ -29,6 +29,7 @@ PLACE = TopicPartition(TOPIC, 0)
 # The newest segment is never compacted, so its size bounds what a process has to read.
 _SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(1024 * 1024)}
 _COMMIT = 1
+FORMAT = 1  # before there were formats, markers had none
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def task_name(query: str, number: int | str) -> str:
 
 def encode(name: str, marker: Marker, now_ms: int) -> Record:
     """A marker as a record."""
-    told = {"batch": marker.batch}
+    told = {"format": FORMAT, "batch": marker.batch}
     if marker.rows is not None:
         told |= {"rows": marker.rows.count, "sum": marker.rows.total}
     return Record(0, now_ms, name.encode(), json.dumps(told).encode())
@@ -65,9 +66,14 @@ def removal(name: str, now_ms: int) -> Record:
     return Record(0, now_ms, name.encode(), None)
 
 
-def _decode(value: bytes) -> Marker:
-    told = json.loads(value)
-    return Marker(int(told["batch"]), Rows(told["rows"], told["sum"]) if "rows" in told else None)
+def _decode(offset: int, value: bytes) -> Marker:
+    place = f"{PLACE}, offset {offset}"
+    try:
+        told = json.loads(value)
+        refuse_newer(place, told.get("format", 0), FORMAT)
+        return Marker(int(told["batch"]), Rows(told["rows"], told["sum"]) if "rows" in told else None)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise MalformedRecord(f"{place}: no marker of a micro-batch ({error!r}): {value[:40]!r}") from error
 
 
 class MarkerLog:
@@ -99,7 +105,7 @@ class MarkerLog:
             if record.value is None:
                 self._known.pop(name, None)
             else:
-                self._known[name] = _decode(record.value)
+                self._known[name] = _decode(record.offset, record.value)
 
     def of(self, name: str) -> Marker | None:
         """What was committed last under a name."""

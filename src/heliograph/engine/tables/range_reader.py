@@ -46,6 +46,14 @@ def intact_batches(loop: Loop, network: Network, chosen: OffsetRange) -> Iterato
     """The committed batches of a range, each as its producer made it; the first may begin before the range."""
     (topic, number), first, end = chosen
     for batch in reading.read_batches(loop, network, topic, {number: first}, {number: end}):
-        if batch.magic >= 2 and not batches.is_intact(batch.data, batch.header):
-            raise DataError(f"{chosen.where}: the batch at offset {batch.header.base_offset} fails its checksum")
+        try:
+            check_intact(batch)
+        except MalformedRecord as error:
+            raise DataError(f"{chosen.where}: {error}") from error
         yield batch
+
+
+def check_intact(batch: reading.CommittedBatch) -> None:
+    """MalformedRecord if a batch is not what its producer has made."""
+    if batch.magic >= 2 and not batches.is_intact(batch.data, batch.header):
+        raise MalformedRecord(f"the batch at offset {batch.header.base_offset} fails its checksum")

@@ -173,6 +173,11 @@ function troublesOf({ cluster, exists, trouble, unreadable, detection }) {
       "warn",
       `${plural(detection.late, "record")} came too late to be looked at; conflicts.lateness.ms says what is too late.`,
     ],
+    detection.unreadable > 0 && [
+      "warn",
+      `${plural(detection.unreadable, "offset")} cannot be read, and took part in no decision. The last: ` +
+        `${detection.passed_by.at(-1)}`,
+    ],
     unreadable > 0 && ["warn", `${plural(unreadable, "record")} of conflict-resolutions could not be read.`],
   ].filter(Boolean);
 }
