@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import positions
+from heliograph.kafka.access import Access
+from heliograph.kafka.network import opened
 from heliograph.kafka.records import Record
+from heliograph.kafka.transaction import take_all
 from heliograph.ledger import entries, map_records
 from heliograph.ledger.map_records import Reached
 from heliograph.ledger.offset_map import OffsetMap
-from heliograph.model import InternalTopics, LedgerEntry, PartitionProgress, Position, Run, TopicPartition
+from heliograph.model import (
+    ChoreState,
+    Event,
+    EventKind,
+    InternalTopics,
+    LedgerEntry,
+    PartitionProgress,
+    Position,
+    Run,
+    SourceSight,
+    TopicPartition,
+)
 from tests.aging.logs import Placed, batch_of, in_a_row, lay_down
 from tests.chaos.outages import bring_back
 from tests.chaos.stage import admin_of, write_settings
@@ -26,6 +40,7 @@ FLOW = f"{SOURCE}->{TARGET}"
 OFFSETS_PARTITIONS = 25
 RUN, MARKER = 10, 1  # each transaction copied ten records, and ended with a marker
 _TOPIC = "aged"
+_FIRST_ID = 4_000_000_000
 _LAST = 10  # records that are still there, on both sides
 
 
@@ -39,6 +54,9 @@ class Age:
     owners: int = 5_000
     producer_ids: int = 3_000
     recent_entries: int = 20_000  # of the ledger, which the map has
+    reports: int = 20_000  # of tasks, of the source's ends, of what is set aside; nobody has compacted them
+    events: int = 20_000  # of the journal
+    lanes: int = 32  # that the flow had once
 
 
 @dataclass(frozen=True)
@@ -61,6 +79,11 @@ class AgedFlow:
     def target(self, number: int) -> TopicPartition:
         """Its copy."""
         return TopicPartition(f"{SOURCE}.{_TOPIC}", number)
+
+    @property
+    def fresh(self) -> int:
+        """A partition that was added lately: it has no position, which only the whole of its home tells."""
+        return self.age.partitions
 
     @property
     def end(self) -> int:
@@ -87,7 +110,7 @@ def make_aged_flow(cluster: EmbeddedCluster, settings: Path, age: Age) -> AgedFl
     write_settings(settings, {SOURCE: cluster, TARGET: cluster}, [FLOW], chosen)
     servers, topics = cluster.bootstrap_servers, flow.topics
     for name in (_TOPIC, f"{SOURCE}.{_TOPIC}"):
-        create_topic(servers, name, age.partitions)
+        create_topic(servers, name, age.partitions + 1)
     create_topic(servers, topics.offsets, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
     for name in (topics.offset_map, topics.state):
         create_topic(servers, name, settings={"cleanup.policy": "compact"})
@@ -95,6 +118,8 @@ def make_aged_flow(cluster: EmbeddedCluster, settings: Path, age: Age) -> AgedFl
         create_topic(servers, name)
     with admin_of(cluster) as admin:
         ids = {name: info.topic_id for name, info in admin.topics([_TOPIC, topics.ledger]).items()}
+    with opened(Access("here", servers.split(","))) as (_, network):
+        take_all(network, [f"heliograph-{FLOW}-{lane}{turn}" for lane in range(age.lanes) for turn in "abc"], 60_000)
     cluster.brokers[0].process.kill()
     for where, batches in _logs(flow, ids[_TOPIC], ids[topics.ledger]):
         lay_down(cluster, where, batches)
@@ -113,6 +138,7 @@ def _logs(flow: AgedFlow, topic_id: UUID, ledger_id: UUID) -> Iterator[tuple[Top
     yield TopicPartition(flow.topics.offset_map, 0), iter(in_a_row(_map(flow, ledger_id, now_ms)))
     yield TopicPartition(flow.topics.state, 0), iter(in_a_row(_state(flow, now_ms)))
     yield TopicPartition(flow.topics.ledger, 0), iter(in_a_row(_ledger(flow, now_ms)))
+    yield TopicPartition(flow.topics.journal, 0), iter(in_a_row(_journal(flow, now_ms)))
 
 
 def _homes(flow: AgedFlow) -> dict[int, list[TopicPartition]]:
@@ -160,11 +186,40 @@ def _map(flow: AgedFlow, ledger_id: UUID, now_ms: int) -> Iterator[bytes]:
 
 
 def _state(flow: AgedFlow, now_ms: int) -> Iterator[bytes]:
-    for number in range(flow.age.producer_ids):
-        yield batch_of([entries.producer_record(FLOW, "an owner", number, now_ms)])
+    """Of the producer ids most are packed; the others, and all that is told again and again, stand there singly."""
+    single = min(flow.age.producer_ids, entries.PAGE_IDS - 1)
+    packed = range(_FIRST_ID, _FIRST_ID + 2 * (flow.age.producer_ids - single), 2)
+    yield from (batch_of([page]) for page in entries.producer_pages(packed, now_ms))
+    yield from single_ids(range(single), now_ms)
+    chores = [ChoreState(f"task {number}", 60.0, now_ms, "", 0, "went well") for number in range(15)]
+    sight = SourceSight(now_ms, {flow.source(number): flow.end for number in range(0, flow.age.partitions, 50)})
+    reports = [
+        batch_of([entries.chores_record(FLOW, "an owner", now_ms, chores)]),
+        batch_of([entries.sight_record(FLOW, "an owner", sight)]),
+        batch_of([entries.standing_record(LedgerEntry(FLOW, -1, "an owner", -1, now_ms, (), (_event(flow),)))]),
+    ]
+    for number in range(flow.age.reports):
+        yield reports[number % len(reports)]
     for number in range(flow.age.owners):
         yield batch_of([entries.owner_record(FLOW, f"owner {number}", now_ms)])
         yield batch_of([entries.deal_record(FLOW, f"owner {number}", 1, now_ms)])
+
+
+def single_ids(ids: Iterable[int], now_ms: int) -> Iterator[bytes]:
+    """Producer ids that nobody has packed."""
+    for number in ids:
+        yield batch_of([entries.producer_record(FLOW, "an owner", number, now_ms)])
+
+
+def _event(flow: AgedFlow) -> Event:
+    return Event(EventKind.SET_ASIDE, flow.source(0), 0, -1, "a reason of long ago")
+
+
+def _journal(flow: AgedFlow, now_ms: int) -> Iterator[bytes]:
+    """What has happened in the last weeks."""
+    entry = LedgerEntry(FLOW, 0, "an owner", 7, now_ms - 7 * 86_400_000, (), (_event(flow),))
+    batch = batch_of([entries.record(FLOW, entry.written_at_ms, entries.encode_entry(entry))])
+    return iter([batch] * flow.age.events)
 
 
 def _ledger(flow: AgedFlow, now_ms: int) -> Iterator[bytes]:
@@ -178,4 +233,4 @@ def is_mirrored(flow: AgedFlow, number: int) -> bool:
     """Whether a record that was written lately is there."""
     with admin_of(flow.cluster) as admin:
         where = flow.target(number)
-        return admin.stable_offsets([where])[where] > flow.copy_of(flow.end)
+        return admin.stable_offsets([where])[where] > (0 if number == flow.fresh else flow.copy_of(flow.end))

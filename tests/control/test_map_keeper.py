@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 
 import kafka
 import pytest
 from kafka import KafkaAdminClient
 
+from heliograph.control import map_keeper
 from heliograph.control.map_keeper import MapKeeper
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.tables.appending import Appending, Stream
 from heliograph.errors import BrokerUnavailable
-from heliograph.kafka import reading
+from heliograph.kafka import reading, records
+from heliograph.kafka.connection import Loop
+from heliograph.kafka.fetching import READ_COMMITTED
+from heliograph.kafka.network import Network
+from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.kafka.writer import Writer
 from heliograph.ledger import entries
 from heliograph.ledger.offset_map import Place
 from heliograph.model import LedgerEntry, PartitionProgress, Run, TopicPartition
@@ -25,6 +32,8 @@ from tests.zoo.topics import create_topic, fresh_name
 
 pytestmark = pytest.mark.kafka
 
+PARTITIONS = 6
+
 
 class Scene:
     """A flow of one partition whose ledger is written by hand."""
@@ -36,6 +45,7 @@ class Scene:
         self.source = TopicPartition("orders", 0)
         self.target = TopicPartition(create_topic(self.servers, fresh_name("kept")), 0)
         self._next = Run(0, 0, 0)
+        self._many = 0
 
     def copy(self, transactions: int, owner: str = "me") -> None:
         """Each of ten records and a marker."""
@@ -47,6 +57,28 @@ class Scene:
             self._next = Run(run.source + 10, run.target + 11, 0)
         batch = raw.batch_of([entries.record("a->b", 1, value) for value in values])
         raw.append(self.servers, TopicPartition(self.topics.ledger, 0), [batch])
+
+    def copy_many(self, transactions: int) -> None:
+        """Of all six partitions in each transaction; what `many_are_exact` asks for."""
+        values = []
+        for number in range(self._many, self._many + transactions):
+            run, done = Run(number * 10, number * 11, 10), number * 10 + 9
+            parts = [
+                PartitionProgress(TopicPartition("orders", n), TopicPartition(self.target.topic, n), (run,), done, 1, 1)
+                for n in range(PARTITIONS)
+            ]
+            values.append(entries.encode_entry(LedgerEntry("a->b", 0, "me", 7, 1, tuple(parts))))
+        self._many += transactions
+        batch = raw.batch_of([entries.record("a->b", 1, value) for value in values])
+        raw.append(self.servers, TopicPartition(self.topics.ledger, 0), [batch])
+
+    def many_are_exact(self) -> bool:
+        """Whether somebody who has just begun knows all of that."""
+        reader = self.reader()
+        assert reader.read({})
+        offsets = (0, 5, self._many * 5 + 3, self._many * 10 - 1)
+        asked = [(TopicPartition("orders", n), offset) for n in range(PARTITIONS) for offset in offsets]
+        return all(reader.offset_map.to_target(*one) == Place(one[1] + one[1] // 10, True) for one in asked)
 
     def keeper(self, keeps_ms: int = 1, keeps_offsets: int = 0) -> MapKeeper:
         """Of a process that has just begun."""
@@ -60,6 +92,20 @@ class Scene:
         reader = self.reader()
         assert reader.read({})
         return reader.offset_map.to_target(self.source, offset)
+
+    def stored(self) -> dict[bytes, bytes]:
+        """What compaction leaves of the map; what is not committed yet does not count."""
+        topic = self.topics.offset_map
+        newest: dict[bytes, bytes | None] = {}
+        with raw.network(self.servers, topic) as (loop, network):
+            ends = reading.list_offsets(network, topic, {0: reading.LATEST}, READ_COMMITTED)
+            for batch in reading.read_batches(loop, network, topic, {0: 0}, ends):
+                newest |= {record.key or b"": record.value for record in records.decode(batch.magic, batch.data)}
+        return {key: value for key, value in newest.items() if value}
+
+    def ahead(self) -> int:
+        """How many partitions are said to be written further than the whole map."""
+        return len([key for key in self.stored() if key[:1] == b"a"])
 
     def ledger_begins(self) -> int:
         return self._bound(reading.EARLIEST)
@@ -157,6 +203,18 @@ def test_a_mirror_that_gets_a_flow_back_takes_up_what_others_have_written_meanwh
         assert scene.place(offset) == Place(offset + offset // 10, True)
 
 
+def test_who_only_translates_takes_up_what_others_have_written_too(scene: Scene) -> None:
+    reader = scene.reader()
+    scene.copy(1_500)
+    reader.read({})
+    scene.copy(1_500)
+    scene.keeper().keep()
+    scene.copy(10)
+    reader.read({})
+    for offset in (14_999, 15_001, 29_999, 30_000, 30_099):
+        assert reader.offset_map.to_target(scene.source, offset) == Place(offset + offset // 10, True)
+
+
 def test_another_owner_may_have_let_others_copy_before_it(scene: Scene) -> None:
     scene.copy(3, owner="one")
     scene.keeper().keep()
@@ -206,3 +264,108 @@ def test_a_topic_that_is_gone_leaves_nothing_behind(scene: Scene) -> None:
     keeper.keep()
     assert scene.reader().read({})
     assert scene.place(5) is None
+
+
+def freeze_behind_reading(keeper: MapKeeper, meanwhile: Callable[[], None]) -> None:
+    """Let something happen between what a keeper reads and what it writes."""
+    follow = keeper._ledger.follow
+    moments = iter([meanwhile])
+
+    def follow_and_freeze(loop: Loop, network: Network) -> None:
+        follow(loop, network)
+        next(moments, lambda: None)()
+
+    keeper._ledger.follow = follow_and_freeze  # type: ignore[method-assign]
+
+
+def test_a_keeper_that_was_frozen_takes_up_what_others_have_written_meanwhile(scene: Scene) -> None:
+    """They have deleted from the ledger what it knows nothing of."""
+    ours, theirs = scene.keeper(), scene.keeper()
+    scene.copy(1_500)
+    ours.keep()
+    scene.copy(10)
+
+    def go_on() -> None:
+        scene.copy(3_000)
+        theirs.keep()
+        scene.copy(10)
+
+    freeze_behind_reading(ours, go_on)
+    ours.keep()
+    assert scene.ledger_begins() == 4_520
+    for offset in (5, 15_001, 15_101, 30_000, 45_101, 45_199):
+        assert scene.place(offset) == Place(offset + offset // 10, True)
+
+
+@pytest.mark.parametrize("is_frozen", [True, False], ids=["frozen", "late"])
+def test_a_former_owner_writes_nothing(scene: Scene, is_frozen: bool) -> None:
+    keeper = scene.keeper()
+    scene.copy(100)
+    another = [entries.owner_record("a->b", "another", 5)]
+
+    def take_over() -> None:
+        with Writer(scene.flow.settings.target) as writer:
+            writer.append(TopicPartition(scene.topics.state, 0), another)
+
+    if is_frozen:
+        freeze_behind_reading(keeper, take_over)
+    else:
+        take_over()
+    assert keeper.keep() == "the flow belongs to another mirror by now"
+    assert scene.stored() == {}
+    assert scene.ledger_begins() == 0
+
+
+def let_die_after(commits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the transaction after so many fail."""
+    end, done = TransactionalProducer.end, iter(range(commits))
+
+    def end_or_die(producer: TransactionalProducer, commit: bool) -> None:
+        if next(done, None) is None:
+            raise BrokerUnavailable("gone")
+        end(producer, commit)
+
+    monkeypatch.setattr(TransactionalProducer, "end", end_or_die)
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes-on", "another-begins"])
+@pytest.mark.parametrize("commits", [1, 2, 5])
+def test_a_large_change_is_written_in_parts_and_stays_exact_wherever_that_ends(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, commits: int, goes_on: bool
+) -> None:
+    monkeypatch.setattr(map_keeper, "_PART_BYTES", 1, raising=False)
+    keeper = scene.keeper()
+    scene.copy_many(1_200)
+    assert keeper.keep()
+    scene.copy_many(1_200)
+    let_die_after(commits, monkeypatch)
+    with pytest.raises(BrokerUnavailable):
+        keeper.keep()
+    monkeypatch.undo()
+    wait_until(lambda: scene.ahead() == commits, "the commits to be visible")
+    assert scene.many_are_exact()
+    scene.copy_many(3)
+    assert scene.many_are_exact()
+    assert (keeper if goes_on else scene.keeper()).keep()
+    assert scene.ledger_begins() == 2_403
+    assert scene.many_are_exact()
+    assert scene.ahead() == 0
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes-on", "another-begins"])
+def test_the_first_map_is_written_in_parts_and_counts_when_it_is_whole(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, goes_on: bool
+) -> None:
+    monkeypatch.setattr(map_keeper, "_PART_BYTES", 1, raising=False)
+    keeper = scene.keeper()
+    scene.copy_many(2_400)
+    let_die_after(7, monkeypatch)
+    with pytest.raises(BrokerUnavailable):
+        keeper.keep()
+    monkeypatch.undo()
+    wait_until(lambda: len(scene.stored()) == 7, "the commits to be visible")
+    assert scene.many_are_exact()
+    scene.copy_many(1)
+    assert (keeper if goes_on else scene.keeper()).keep()
+    assert scene.ledger_begins() == 2_401
+    assert scene.many_are_exact()

@@ -56,6 +56,17 @@ def run(task: bytes) -> list[LedgerEntry]:
     return found
 
 
+def test_a_task_knows_only_the_producer_ids_that_its_lane_may_go_on_under(scene: Scene) -> None:
+    driver = driver_of(scene)
+    driver.take_over()
+    for number in range(1_000):
+        driver.totals.add(LedgerEntry(driver.name, number % 2, driver.owner, 100 + number, 0))
+    for producer_id in (1_094, 1_096):  # their turn again
+        driver.totals.add(LedgerEntry(driver.name, 0, driver.owner, producer_id, 0))
+    announced = [LaneTask.unpacked(task).plan.announced for task in driver.lane_tasks(1)]
+    assert announced == [{1_094, 1_096, 1_098}, {1_095, 1_097, 1_099}]
+
+
 def test_a_lane_copies_for_who_planned_it(scene: Scene) -> None:
     driver = driver_of(scene)
     driver.take_over()

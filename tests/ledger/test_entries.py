@@ -13,7 +13,7 @@ from heliograph.errors import MalformedRecord, NewerFormat
 from heliograph.kafka import records
 from heliograph.kafka.records import Record
 from heliograph.ledger import entries
-from heliograph.ledger.entries import Chores, Deal, Owner, ProducerId
+from heliograph.ledger.entries import Chores, Deal, Owner, ProducerId, ProducerPage
 from heliograph.model import (
     ChoreState,
     Event,
@@ -59,10 +59,25 @@ def test_an_entry_is_read_back_whole(entry: LedgerEntry) -> None:
     assert entries.decode(entries.encode_entry(entry)) == entry
 
 
-@given(ENTRIES)
-def test_who_looks_for_events_need_not_decode_what_only_tells_of_progress(entry: LedgerEntry) -> None:
-    batch = memoryview(records.encode([Record(0, 0, b"a->b", entries.encode_entry(entry))]))
-    assert entries.ends_as_progress_only(batch) == (bool(entry.partitions) and not entry.events)
+@given(st.sets(OFFSETS))
+def test_pages_of_producer_ids_hold_all_of_them(ids: set[int]) -> None:
+    pages = [entries.decode(record.value) for record in entries.producer_pages(ids, 5)]
+    assert [number for page in pages if isinstance(page, ProducerPage) for number in page.numbers()] == sorted(ids)
+
+
+def test_a_page_of_producer_ids_is_called_after_what_it_holds_and_is_small() -> None:
+    one, same, other = (next(entries.producer_pages(ids, 5)) for ids in ({7, 9}, {9, 7}, {7, 8, 9}))
+    assert one.key == same.key != other.key
+    year = list(entries.producer_pages(range(4_000_000_000, 4_000_600_000, 3), 5))
+    assert len(year) == 200
+    assert sum(len(page.key or b"") + len(page.value or b"") for page in year) < 250_000
+
+
+def test_the_record_of_a_packed_producer_id_goes_by_its_own_key() -> None:
+    announced, removed = entries.producer_record("a->b", "me", 17, 5), entries.packed_producer_record(17, 6)
+    assert (announced.key, removed.value) == (removed.key, None)
+    assert entries.packed_producer_of(removed.key) == 17
+    assert [entries.packed_producer_of(key) for key in (None, b"owner", b"producers 17")] == [None, None, None]
 
 
 CHORE = ChoreState("groups", 60.0, 5, "", 0, "3 groups")
@@ -85,7 +100,6 @@ NOTE = OperationNote("failover", "id", "step", "done", "text", "me", 9)
 def test_every_other_kind_is_read_back_and_can_be_read_by_people(value: bytes, told: entries.Told) -> None:
     assert entries.decode(value) == told
     assert json.loads(value)["format"] == entries.FORMAT
-    assert not entries.ends_as_progress_only(memoryview(records.encode([Record(0, 0, b"a->b", value)])))
 
 
 def test_owners_that_only_want_the_mirror_to_hold_are_told_apart() -> None:

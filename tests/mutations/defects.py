@@ -579,6 +579,38 @@ _POSITIONS = (
         ("tests/sync/test_taking_over.py::test_every_id_that_lanes_write_under_was_announced",),
     ),
     Defect(
+        "producer-ids-removed-before-their-page",
+        "The record of a producer id goes only when a page has the id.",
+        "control/producer_pages.py",
+        "                writing.append(loop, network, self._where, [page])\n",
+        "                _ = page\n",
+        ("tests/control/test_producer_pages.py::test_many_ids_become_few_small_records_and_stay_known",),
+    ),
+    Defect(
+        "producer-ids-in-a-page-that-is-overwritten",
+        "Pages of producer ids never take each other's place.",
+        "ledger/entries.py",
+        'f"producers {hashlib.sha256(value).hexdigest()[:32]}"',
+        'f"producers {page[-1]}"',
+        ("tests/control/test_producer_pages.py::test_a_former_owner_that_wakes_up_in_the_middle_takes_nothing_away",),
+    ),
+    Defect(
+        "a-page-behind-the-end-that-was-seen",
+        "Producer ids that come into a page while the state is read are found.",
+        "ledger/writers.py",
+        "            if start == end:\n",
+        "            if start is not None:\n",
+        ("tests/control/test_producer_pages.py::test_an_id_whose_record_goes_while_we_read_is_found_in_its_page",),
+    ),
+    Defect(
+        "all-producer-ids-travel-with-each-task",
+        "What travels with a task does not grow with time.",
+        "engine/flow.py",
+        "        del known[: -len(_TURNS)]\n",
+        "",
+        ("tests/engine/test_flow.py::test_a_task_knows_only_the_producer_ids_that_its_lane_may_go_on_under",),
+    ),
+    Defect(
         "provenance-fails-open",
         "A batch of an id that is not known yet is looked up in the state before it is passed on.",
         "ledger/writers.py",
@@ -897,14 +929,11 @@ _OFFSETS = (
     ),
     Defect(
         "a-map-that-others-have-continued",
-        "A mirror that gets a flow back takes up the map that others have written meanwhile.",
+        "Whoever is overtaken by a cut of the ledger takes up the map that others have written.",
         "sync/ledger_reader.py",
         "        while self._was_left_behind(network) and",
         "        while self.reached.offset < -1 and",
-        (
-            "tests/control/test_map_keeper.py"
-            "::test_a_mirror_that_gets_a_flow_back_takes_up_what_others_have_written_meanwhile",
-        ),
+        ("tests/control/test_map_keeper.py::test_who_only_translates_takes_up_what_others_have_written_too",),
     ),
     Defect(
         "a-ledger-cut-before-its-map-is-written",
@@ -913,6 +942,36 @@ _OFFSETS = (
         "        before = min(reached, ",
         "        before = min(end, ",
         ("tests/control/test_map_keeper.py::test_what_the_map_does_not_have_yet_stays_in_the_ledger",),
+    ),
+    Defect(
+        "a-former-keeper-that-wakes-up",
+        "A keeper that was frozen writes nothing over what others have written meanwhile.",
+        "control/map_keeper.py",
+        "                if self._may_write(network):\n",
+        "                if True:\n",
+        (
+            "tests/control/test_map_keeper.py"
+            "::test_a_keeper_that_was_frozen_takes_up_what_others_have_written_meanwhile",
+        ),
+    ),
+    Defect(
+        "a-map-of-a-former-owner",
+        "A mirror that has lost a flow does not write its offset map.",
+        "control/map_keeper.py",
+        "        return newest == owner\n",
+        "        return True\n",
+        ("tests/control/test_map_keeper.py::test_a_former_owner_writes_nothing",),
+    ),
+    Defect(
+        "half-a-map-read-twice",
+        "What is written down further than the whole map is not taken from the ledger again.",
+        "sync/ledger_reader.py",
+        "        return offset < self._ahead.get(source, 0)\n",
+        "        return False\n",
+        (
+            "tests/control/test_map_keeper.py"
+            "::test_a_large_change_is_written_in_parts_and_stays_exact_wherever_that_ends",
+        ),
     ),
     Defect(
         "changes-of-a-failed-round-forgotten",

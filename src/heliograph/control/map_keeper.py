@@ -19,16 +19,21 @@ from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.kafka.trimming import trim
-from heliograph.ledger import map_records
+from heliograph.ledger import entries, map_records
+from heliograph.ledger.entries import Owner
+from heliograph.ledger.map_records import Reached
 from heliograph.model import TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
 
 _INTERVAL = 60.0
 _TIMEOUT_MS = 60_000
+_PART_BYTES = 512 * 1024
 _KEPT_MS = 10 * 60 * 1000  # of the ledger: what our API shows of single transactions, and rates are counted from
 _KEPT_OFFSETS = 10_000
 _LOOK_AT_TARGETS_SECONDS = 600.0
 _LZ4 = 3
+
+_Changes = Mapping[bytes, bytes | None]
 
 
 class MapKeeper:
@@ -50,19 +55,48 @@ class MapKeeper:
     def keep(self) -> str:
         """Follow the ledger, write down what has changed, and then delete what is written down from the ledger."""
         topics = self._flow.settings.topics
-        with opened(self._flow.settings.target, [topics.ledger, topics.offset_map]) as (loop, network):
-            with self._ledger.lock:
-                self._ledger.follow(loop, network)
-                self._forget_what_is_gone(network)
-                # What a round could not write is still there in the next one.
-                self._ledger.unwritten |= self._ledger.offset_map.take_changes()
-                changes, reached = dict(self._ledger.unwritten), self._ledger.reached
-            if not changes:
-                return ""
-            assert reached is not None
-            self._write(network, {**changes, map_records.reached_key(): map_records.encode_reached(reached)})
-            self._ledger.unwritten.clear()
-            return f"{len(changes)} records written{self._trim(network, reached.offset)}"
+        with opened(self._flow.settings.target, [topics.ledger, topics.offset_map, topics.state]) as (_, network):
+            while self._is_ours(network):
+                with self._ledger.lock:
+                    self._ledger.follow(network.loop, network)
+                    self._forget_what_is_gone(network)
+                    # What a round could not write is still there in the next one.
+                    self._ledger.unwritten |= self._ledger.offset_map.take_changes()
+                    changes, reached = dict(self._ledger.unwritten), self._ledger.reached
+                if not changes:
+                    return ""
+                assert reached is not None
+                producer = TransactionalProducer(network, f"heliograph-{self._flow.name}-map", _TIMEOUT_MS)
+                if self._may_write(network):
+                    self._write(network, producer, changes, reached)
+                    self._await_visible(network)
+                    return f"{len(changes)} records written{self._trim(network, reached.offset)}"
+            return "the flow belongs to another mirror by now"
+
+    def _may_write(self, network: Network) -> bool:
+        """Whether what we know is still the newest, now that whoever wrote the map before us is locked out.
+
+        We may have been frozen for long. Whoever was the owner meanwhile may have written the map, and deleted from the
+        ledger what we know nothing of.
+        """
+        if not self._is_ours(network):
+            return False
+        start = {0: self._ledger.written_to}
+        if not any(reading.read_to_end(network.loop, network, self._where.topic, start)):
+            return True
+        with self._ledger.lock:
+            self._ledger.start_over()
+        return False
+
+    def _is_ours(self, network: Network) -> bool:
+        """Whether nobody else has taken the flow over, or closed it."""
+        owner = newest = self._flow.owner
+        start = {0: self._flow.owned_from}
+        for _, record in reading.read_to_end(network.loop, network, self._flow.settings.topics.state, start):
+            told = entries.decode(record.value)
+            if isinstance(told, Owner):
+                newest = told.name
+        return newest == owner
 
     def _forget_what_is_gone(self, network: Network) -> None:
         """Nobody asks for places of a topic that is gone, or before the first offset of one."""
@@ -76,11 +110,32 @@ class MapKeeper:
         offset_map.forget_before(reading.list_many(network, dict.fromkeys(there, EARLIEST)))
         self._looked_at_targets = time.monotonic()
 
-    def _write(self, network: Network, changes: Mapping[bytes, bytes | None]) -> None:
-        """In one transaction: half of it would not fit the other half. It also locks out a keeper before us."""
-        producer = TransactionalProducer(network, f"heliograph-{self._flow.name}-map", _TIMEOUT_MS)
+    def _write(self, network: Network, producer: TransactionalProducer, changes: _Changes, reached: Reached) -> None:
+        """In parts, for each transaction must end in time however slow the link is; only the last one makes it whole.
+
+        What others have read up to there is written before it is complete. So they must know which source partitions
+        are further than the others: they read the ledger again for these.
+        """
+        ledger, told = self._ledger, map_records.encode_reached(reached)
+        *first, last = _parts(changes, is_divisible=not ledger.is_written)
+        for part in first:
+            ahead = {map_records.ahead_key(map_records.source_of(key)) for key in part} if ledger.is_written else set()
+            ledger.ahead_keys |= ahead  # first: it may be committed although we are told that it is not
+            self._commit(network, producer, {**part, **dict.fromkeys(ahead, told)})
+        self._commit(network, producer, {**last, **dict.fromkeys(ledger.ahead_keys), map_records.reached_key(): told})
+        ledger.is_written = True
+        ledger.ahead_keys.clear()
+
+    def _commit(self, network: Network, producer: TransactionalProducer, changes: _Changes) -> None:
+        """In one transaction: half of it would not fit the other half."""
+        places: list[int] = []
         appending = Appending(network.loop, network, producer)
-        stream = Stream(appending.outgoing.partition(self._where), self._where, compression=_LZ4)
+        stream = Stream(
+            appending.outgoing.partition(self._where),
+            self._where,
+            on_appended=lambda records, base, _: places.append(base + len(records)),
+            compression=_LZ4,
+        )
         now_ms = int(time.time() * 1000)
         for key, value in changes.items():
             record = Record(0, now_ms, key, value)
@@ -88,6 +143,16 @@ class MapKeeper:
             appending.advance()
         appending.finish([stream])
         producer.end(commit=True)
+        with self._ledger.lock:
+            self._ledger.written_to = max(self._ledger.written_to, *places)
+            for key in changes:
+                self._ledger.unwritten.pop(key, None)
+
+    def _await_visible(self, network: Network) -> None:
+        """Nobody may find a ledger that is cut, and not yet the map that has the rest: markers come a little later."""
+        last = {0: self._ledger.written_to - 1}
+        for _ in reading.read_to_end(network.loop, network, self._where.topic, last):
+            pass
 
     def _trim(self, network: Network, reached: int) -> str:
         """Leave the last minutes, and what a quiet flow has told last."""
@@ -104,3 +169,23 @@ class MapKeeper:
                 raise
             return "; the ledger keeps what its retention allows, for we may not delete from it"
         return f"; the ledger begins at {before} now"
+
+
+def _parts(changes: _Changes, is_divisible: bool) -> list[_Changes]:
+    """Changes in parts that can be written in time. What is about one source partition belongs together.
+
+    Not so in a map that nobody reads before it is whole.
+    """
+    groups: dict[object, dict[bytes, bytes | None]] = {}
+    for key, value in changes.items():
+        groups.setdefault(key if is_divisible else map_records.source_of(key), {})[key] = value
+    parts: list[dict[bytes, bytes | None]] = [{}]
+    size = 0
+    for group in groups.values():
+        more = sum(len(key) + len(value or b"") for key, value in group.items())
+        if size and size + more > _PART_BYTES:
+            parts.append({})
+            size = 0
+        parts[-1] |= group
+        size += more
+    return list(parts)

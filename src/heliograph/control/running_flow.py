@@ -23,6 +23,7 @@ from heliograph.control.lag_watch import LagWatch, PartitionLag
 from heliograph.control.map_keeper import MapKeeper
 from heliograph.control.meter import FlowMeter
 from heliograph.control.owner_watch import OwnerWatch
+from heliograph.control.producer_pages import ProducerPages
 from heliograph.control.sight_book import SightBook
 from heliograph.control.standing import Standing
 from heliograph.control.stuck import STUCK_SECONDS, StuckPartitions
@@ -143,7 +144,7 @@ class RunningFlow:
             return chores
         driver.followers[:] = [self.meter.mirrored, self._note]
         own = [Standing(driver).chore(), OwnerWatch(driver).chore(), ChoreBook(driver, chores.reports).chore()]
-        own.append(SightBook(driver, lag_watch).chore())
+        own += [SightBook(driver, lag_watch).chore(), ProducerPages(driver).chore()]
         if driver.settings.lane.is_exactly_once:
             own.append(MapKeeper(driver, self._ledgers.of(self.config)).chore())
         for chore in (*duties.duties(config, self.config, driver, self.groups, self.meter), *own):

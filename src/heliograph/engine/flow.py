@@ -49,13 +49,13 @@ class FlowTotals:
     by_partition: dict[TopicPartition, int] = field(default_factory=dict)
     last_offsets: dict[TopicPartition, int] = field(default_factory=dict)
     set_aside: dict[TopicPartition, str] = field(default_factory=dict)
-    producer_ids: set[int] = field(default_factory=set)
+    producer_ids: dict[int, list[int]] = field(default_factory=dict)  # by lane: those that it may go on under
 
     def add(self, entry: LedgerEntry) -> None:
         """Count one transaction."""
         self.transactions += 1
         self.last_commit_ms = entry.written_at_ms
-        self.producer_ids.add(entry.producer_id)
+        self._note_producer(entry.lane, entry.producer_id)
         for event in entry.events:
             if event.kind is EventKind.SET_ASIDE:
                 self.set_aside[event.source] = event.reason
@@ -68,6 +68,14 @@ class FlowTotals:
             if progress.runs:
                 self.latency_ms = max(0, entry.written_at_ms - progress.newest_timestamp)
             self.by_partition[progress.source] = self.by_partition.get(progress.source, 0) + progress.byte_count
+
+    def _note_producer(self, lane: int, producer_id: int) -> None:
+        """A lane has one id for each of its turns; brokers give it others in the course of years."""
+        known = self.producer_ids.setdefault(lane, [])
+        if producer_id in known:
+            known.remove(producer_id)
+        known.append(producer_id)
+        del known[: -len(_TURNS)]
 
 
 @dataclass(frozen=True)
@@ -518,7 +526,7 @@ class FlowDriver:
             positions={source: position for source, position in books.positions.items() if source in sources},
             offsets_read_to=dict(books.offsets_read_to),
             state_read_to=books.state_read_to,
-            announced=frozenset(self.totals.producer_ids),
+            announced=frozenset(self.totals.producer_ids.get(lane, ())),
             left_out={topic: settings.left_out(topic) for topic in topics},
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
             writes_elsewhere=self._writes_elsewhere,

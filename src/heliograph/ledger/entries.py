@@ -10,9 +10,11 @@ refused: who does not know what they say must not write beside them.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 from heliograph.errors import MalformedRecord, NewerFormat
@@ -33,6 +35,8 @@ from heliograph.model import (
 FORMAT = 1
 _JSON_BEGINS = ord("{")
 _COPIED = ord("c")
+_PRODUCERS = ord("p")
+PAGE_IDS = 1_000  # producer ids of a page
 _OPERATION = "operation "  # how the name of an owner begins that only wants the mirror to hold
 
 
@@ -64,13 +68,25 @@ class ProducerId:
 
 
 @dataclass(frozen=True)
+class ProducerPage:
+    """Many producer ids that lanes have written under; nothing is unpacked before somebody asks for it."""
+
+    packed: bytes
+
+    def numbers(self) -> Sequence[int]:
+        """All of them, the smallest first."""
+        unpacker = Unpacker(self.packed)
+        return list(accumulate(unpacker.count() for _ in range(unpacker.count())))
+
+
+@dataclass(frozen=True)
 class Chores:
     """How the periodic tasks of a flow are getting on."""
 
     states: tuple[ChoreState, ...]
 
 
-Told = LedgerEntry | Owner | Deal | ProducerId | Chores | SourceSight | OperationNote
+Told = LedgerEntry | Owner | Deal | ProducerId | ProducerPage | Chores | SourceSight | OperationNote
 
 
 def operation_owner(name: str) -> str:
@@ -105,6 +121,8 @@ def _decoded(value: bytes) -> Told | None:
         raise _too_new(value[0])
     if value[0] < FORMAT or len(value) < _SHORTEST:
         raise MalformedRecord(f"a record of the ledger is not what it should be: {value[:20]!r}")
+    if value[1] == _PRODUCERS:
+        return ProducerPage(value[2:])
     return _unpacked_entry(value) if value[1] == _COPIED else None
 
 
@@ -124,8 +142,6 @@ def _too_new(version: int) -> NewerFormat:
 
 # -- entries of transactions -------------------------------------------------------------------------------
 
-# The last byte of an entry, so that who looks for anything else need not decode those that only tell of progress.
-_PROGRESS_ONLY, _MORE = 1, 2
 _SHORTEST = 3
 # What a partition's part has beside what all have.
 _HAS_TIMES, _HAS_BEGIN, _HAS_DROPPED, _HAS_FAILED = 1, 2, 4, 8
@@ -147,16 +163,7 @@ def encode_entry(entry: LedgerEntry) -> bytes:
     packer.count(len(entry.events))
     for event in entry.events:
         _pack_event(packer, event)
-    packer.data.append(_PROGRESS_ONLY if entry.partitions and not entry.events else _MORE)
     return bytes(packer.data)
-
-
-def ends_as_progress_only(batch: memoryview) -> bool:
-    """Whether a batch of one record, not compressed, is an entry that only tells of progress.
-
-    Its last byte is the number of headers, 0; the one before it the last of the value.
-    """
-    return batch[-2:] == bytes((_PROGRESS_ONLY, 0))
 
 
 def _unpacked_entry(value: bytes) -> LedgerEntry:
@@ -381,7 +388,40 @@ def deal_record(flow: str, owner: str, deal: int, now_ms: int) -> Record:
 
 def producer_record(flow: str, owner: str, producer_id: int, now_ms: int) -> Record:
     """With which a lane announces the producer id that it is going to write under."""
-    return state_record(f"producer {producer_id}", now_ms, encode_producer(flow, owner, producer_id, now_ms))
+    return state_record(_producer_kind(producer_id), now_ms, encode_producer(flow, owner, producer_id, now_ms))
+
+
+def packed_producer_record(producer_id: int, now_ms: int) -> Record:
+    """That the record of a producer id may go: a page has the id."""
+    return Record(0, now_ms, _producer_kind(producer_id).encode(), None)
+
+
+def packed_producer_of(key: bytes | None) -> int | None:
+    """Of which producer id a record without a value tells that its own may go."""
+    kind, _, number = (key or b"").partition(b" ")
+    return int(number) if kind == b"producer" else None
+
+
+def producer_pages(producer_ids: Iterable[int], now_ms: int) -> Iterator[Record]:
+    """Pages of producer ids.
+
+    A page is called after what it holds, and never changes. So nobody can put another one in its place, also not a
+    mirror that wakes up and does not know that the flow has another owner by now.
+    """
+    numbers = sorted(producer_ids)
+    for start in range(0, len(numbers), PAGE_IDS):
+        page = numbers[start : start + PAGE_IDS]
+        packer = Packer()
+        packer.data += bytes((FORMAT, _PRODUCERS))
+        packer.count(len(page))
+        for before, number in pairwise([0, *page]):
+            packer.count(number - before)
+        value = bytes(packer.data)
+        yield state_record(f"producers {hashlib.sha256(value).hexdigest()[:32]}", now_ms, value)
+
+
+def _producer_kind(producer_id: int) -> str:
+    return f"producer {producer_id}"
 
 
 def chores_record(flow: str, owner: str, now_ms: int, states: Iterable[ChoreState]) -> Record:

@@ -1,11 +1,13 @@
 """The offset map of a flow as records of a compacted topic, so that nobody has to read weeks of its ledger.
 
 Each pair of partitions has a head, and a record for each page of its runs, of which only the last one still changes.
-One more record says how far the ledger has been read for all. What changes together is written in one transaction.
+One more record says how far the ledger has been read for all. What changes together is written in one transaction; of
+a large change those of each source partition. Until all are written, records beside them say how far these are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 from uuid import UUID
 
@@ -15,7 +17,7 @@ from heliograph.ledger.pages import Noted, Page
 from heliograph.model import Run, TopicPartition
 
 FORMAT = 1
-_HEAD, _PAGE, _REACHED = b"h", b"p", b"r"
+_HEAD, _PAGE, _REACHED, _AHEAD = b"h", b"p", b"r", b"a"
 _BEGINS_HERE, _GAP_IS_UNKNOWN, _END_IS_VAGUE, _IS_BROKEN = 1, 2, 4, 8
 
 
@@ -54,6 +56,7 @@ class Content(NamedTuple):
     heads: dict[Pair, Head]
     pages: dict[Pair, dict[int, Page]]
     reached: Reached | None
+    ahead: dict[TopicPartition, Reached]  # source partitions that are written down further than all are
 
 
 def head_key(pair: Pair) -> bytes:
@@ -71,6 +74,16 @@ def page_key(pair: Pair, number: int) -> bytes:
 def reached_key() -> bytes:
     """The key of the record that says how far the ledger has been read."""
     return _REACHED
+
+
+def ahead_key(source: TopicPartition) -> bytes:
+    """The key of the record that says how far the ledger has been read for one source partition."""
+    return _key(_AHEAD, [source])
+
+
+def source_of(key: bytes) -> TopicPartition:
+    """The source partition that a head or a page is about."""
+    return _partition(Unpacker(key, 1))
 
 
 def encode_head(head: Head) -> bytes:
@@ -110,11 +123,14 @@ def encode_reached(reached: Reached) -> bytes:
 
 def decode(records: dict[bytes, bytes]) -> Content:
     """The newest records of the topic, by their keys, as what they say; MalformedRecord if they are too new."""
-    content = Content({}, {}, None)
+    content = Content({}, {}, None, {})
     for key, value in records.items():
         kind, unpacker = key[:1], _opened(value)
         if kind == _REACHED:
-            content = content._replace(reached=Reached(UUID(bytes=unpacker.raw(16)), unpacker.count(), unpacker.text()))
+            content = content._replace(reached=_unpacked_reached(unpacker))
+            continue
+        if kind == _AHEAD:
+            content.ahead[source_of(key)] = _unpacked_reached(unpacker)
             continue
         place = Unpacker(key, 1)
         pair = Pair(_partition(place), _partition(place))
@@ -125,7 +141,7 @@ def decode(records: dict[bytes, bytes]) -> Content:
     return content
 
 
-def _key(kind: bytes, pair: Pair) -> bytes:
+def _key(kind: bytes, pair: Iterable[TopicPartition]) -> bytes:
     packer = Packer()
     packer.data += kind
     for where in pair:
@@ -162,6 +178,10 @@ def _unpacked_head(unpacker: Unpacker) -> Head:
     return Head(
         is_own, next_source, next_target, begins, gap, vague, broken, unpacker.count(), unpacker.count()
     )  # fmt: skip
+
+
+def _unpacked_reached(unpacker: Unpacker) -> Reached:
+    return Reached(UUID(bytes=unpacker.raw(16)), unpacker.count(), unpacker.text())
 
 
 def _unpacked_page(unpacker: Unpacker) -> Page:

@@ -157,11 +157,15 @@ class OffsetMap:
                 made._elsewhere.setdefault(pair.source, {})[pair.target] = known
         return made
 
-    def owner_changed(self) -> None:
-        """Another mirror takes over; before it, MirrorMaker 2 may have copied records that the ledger tells not of."""
+    def owner_changed(self, is_told_of: Callable[[TopicPartition], bool] = lambda _: False) -> None:
+        """Another mirror takes over; before it, MirrorMaker 2 may have copied records that the ledger tells not of.
+
+        `is_told_of`: whether the map has that already for a source partition.
+        """
         for source in self._partitions:
-            for known in self._maps(source):
-                known.owner_changed()
+            if not is_told_of(source):
+                for known in self._maps(source):
+                    known.owner_changed()
 
     def set_position(self, source: TopicPartition, position: Position, is_of_current_topic: bool = True) -> None:
         """Take in a position, which outlives the ledger's entries; one that was read before the ledger was.

@@ -1,6 +1,14 @@
-"""Who writes for a flow: the producer ids that its lanes have announced."""
+"""Who writes for a flow: the producer ids that its lanes have announced.
+
+They stay known for ever, for what they wrote may lie on the target for years. A cluster of newer versions gives a lane
+a new id after every 32,767 transactions, which makes 200,000 of them in a year. So a chore packs them in pages
+(`control/producer_pages.py`), and each process reads only what is new.
+"""
 
 from __future__ import annotations
+
+import threading
+from uuid import UUID
 
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka import reading, records
@@ -8,11 +16,78 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_UNCOMMITTED
 from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.kafka.records import Record
 from heliograph.ledger import entries
-from heliograph.ledger.entries import Owner, ProducerId
+from heliograph.ledger.entries import Owner, ProducerId, ProducerPage
 from heliograph.model import InternalTopics
 
 _NO_PRODUCER = -1
+
+
+class KnownWriters:
+    """All that this process has read in one state about producer ids; threads may follow it side by side."""
+
+    def __init__(self) -> None:
+        self.ids: set[int] = set()
+        self.was_owned = False
+        self.single: set[int] = set()  # whose own records are still there
+        self.packed_single: set[int] = set()  # of these, the ones that a page has too
+        self._read_to: int | None = None  # from the beginning, if nothing was read yet
+        self._lock = threading.Lock()
+
+    def follow(self, loop: Loop, network: Network, topic: str) -> None:
+        """Read on. Whoever writes there does so outside of transactions, so there is nothing to wait for.
+
+        Until nothing new came while we read: the record of an id may have been removed before our eyes, because the id
+        had come into a page behind the end that we saw.
+        """
+        while True:
+            end = reading.list_offsets(network, topic, {0: LATEST})[0]
+            start = self._start(end)
+            if start == end:
+                return
+            if start is None:
+                start = reading.list_offsets(network, topic, {0: EARLIEST})[0]
+            span = {0: start}, {0: end}
+            for batch in reading.read_batches(loop, network, topic, *span, isolation=READ_UNCOMMITTED):
+                found = list(records.decode(batch.magic, batch.data))
+                with self._lock:
+                    for record in found:
+                        self._take_in(topic, record)
+            with self._lock:
+                self._read_to = end  # only now: whoever begins there must find all that lies before it in our sets
+
+    def _start(self, end: int) -> int | None:
+        with self._lock:
+            if self._read_to is not None and self._read_to > end:  # a cluster may have lost the end of a log
+                self._read_to = None
+            return self._read_to
+
+    def _take_in(self, topic: str, record: Record) -> None:
+        told = entries.read(topic, record)
+        if isinstance(told, ProducerId):
+            if told.number in self.ids and told.number not in self.single:
+                self.packed_single.add(told.number)
+            self.single.add(told.number)
+            self.ids.add(told.number)
+        elif isinstance(told, ProducerPage):
+            numbers = told.numbers()
+            self.packed_single |= self.single.intersection(numbers)
+            self.ids.update(numbers)
+        elif isinstance(told, Owner):
+            self.was_owned = True
+        elif record.value is None and (number := entries.packed_producer_of(record.key)) is not None:
+            self.single.discard(number)
+            self.packed_single.discard(number)
+
+
+_known: dict[tuple[str, str, UUID], KnownWriters] = {}  # processes outlive lanes, so each reads what is new
+
+
+def known_writers(network: Network, topic: str) -> KnownWriters:
+    """What this process knows of a state, which the network knows."""
+    which = (",".join(network.access.bootstrap_servers), topic, network.topic_id(topic))
+    return _known.setdefault(which, KnownWriters())
 
 
 class FlowWriters:
@@ -22,31 +97,30 @@ class FlowWriters:
         self._loop = loop
         self._network = network
         self._topics = topics
-        self._ids: set[int] = set()
+        self._known = KnownWriters()  # nothing, until the flow has begun
         self._others: set[int] = {_NO_PRODUCER}
-        self._read_to: int | None = None
-        self._was_owned = False
 
     def wrote(self, producer_id: int) -> bool:
         """Whether a batch of this producer is the flow's."""
-        if producer_id in self._ids:
+        if producer_id in self._known.ids:
             return True
         if producer_id in self._others:
             return False
         self._follow()
-        if producer_id not in self._ids:
+        if producer_id not in self._known.ids:
             self._others.add(producer_id)
-        return producer_id in self._ids
+        return producer_id in self._known.ids
 
     def all(self) -> frozenset[int]:
         """All that are known now."""
         self._follow()
-        return frozenset(self._ids)
+        return frozenset(self._known.ids)
 
     def _follow(self) -> None:
         if self._exists(self._topics.state):
-            self._follow_state()
-        if not self._was_owned and self._exists(self._topics.ledger):
+            self._known = known_writers(self._network, self._topics.state)
+            self._known.follow(self._loop, self._network, self._topics.state)
+        if not self._known.was_owned and self._exists(self._topics.ledger):
             self._refuse_former_ledger()
 
     def _exists(self, topic: str) -> bool:
@@ -56,21 +130,6 @@ class FlowWriters:
             return False
         check(f"{self._network.access.alias} topic {topic}", failure)
         return True
-
-    def _follow_state(self) -> None:
-        """Whoever writes there does so outside of transactions, so there is nothing to wait for."""
-        topic = self._topics.state
-        if self._read_to is None:
-            self._read_to = reading.list_offsets(self._network, topic, {0: EARLIEST})[0]
-        ends = reading.list_offsets(self._network, topic, {0: LATEST})
-        starts = {0: self._read_to}
-        for batch in reading.read_batches(self._loop, self._network, topic, starts, ends, isolation=READ_UNCOMMITTED):
-            for record in records.decode(batch.magic, batch.data):
-                told = entries.read(topic, record)
-                if isinstance(told, ProducerId):
-                    self._ids.add(told.number)
-                self._was_owned |= isinstance(told, Owner)
-        self._read_to = ends[0]
 
     def _refuse_former_ledger(self) -> None:
         """Version 0.1.0 named the ids in the ledger; a take-over writes them down again first of all."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from heliograph.kafka import reading, records
@@ -31,6 +33,10 @@ class LedgerReader:
         self.lock = threading.RLock()
         self.reached: Reached | None = None  # what of the ledger the map knows
         self.unwritten: dict[bytes, bytes | None] = {}  # what has changed in the map and was not written down yet
+        self.is_written = False  # whether a whole map is written down
+        self.written_to = 0  # offset of the map's topic: what lies behind it is not from us
+        self.ahead_keys: set[bytes] = set()  # of records that say that single source partitions are written further
+        self._ahead: dict[TopicPartition, int] = {}  # offsets of the ledger which what was restored of them has
         self._target = target
         self._topics = topics
         self._positions = PositionReader(source_alias, topics.offsets)
@@ -61,6 +67,14 @@ class LedgerReader:
             pass  # the ledger may be cut again while we read
         self._read_ledger(loop, network)
 
+    def start_over(self) -> None:
+        """Forget everything: others have written the map meanwhile."""
+        self.offset_map = self.offset_map.restored(Content({}, {}, None, {}))
+        self.reached, self.is_written, self.written_to = None, False, 0
+        self.unwritten.clear()
+        self.ahead_keys.clear()
+        self._ahead = {}
+
     def _was_left_behind(self, network: Network) -> bool:
         """Whether somebody has cut the ledger behind what we know: then the map that is written down knows more."""
         assert self.reached is not None
@@ -70,21 +84,27 @@ class LedgerReader:
     def _restore(self, loop: Loop, network: Network) -> bool:
         """Begin with what is written down of the map, if that is more than we know; whether it is."""
         assert self.reached is not None
-        content = self._stored_map(loop, network)
-        if content is None or content.reached is None:
+        content, end = self._stored_map(loop, network)
+        if content.reached is None:
+            self.written_to = max(self.written_to, end)  # whoever has begun one says nothing with it yet
             return False
         is_of_this_ledger = content.reached.ledger_id == self.reached.ledger_id
         if self.reached.offset >= 0 and not (is_of_this_ledger and content.reached.offset > self.reached.offset):
             return False
         self.offset_map, self.reached = self.offset_map.restored(content), content.reached
         self.unwritten.clear()
+        self.is_written, self.written_to = True, end
+        self.ahead_keys = set(map(map_records.ahead_key, content.ahead))
+        ledger_id = network.topic_id(self._topics.ledger)
+        self._ahead = {where: told.offset for where, told in content.ahead.items() if told.ledger_id == ledger_id}
         return True
 
-    def _stored_map(self, loop: Loop, network: Network) -> Content | None:
+    def _stored_map(self, loop: Loop, network: Network) -> tuple[Content, int]:
+        """All that is written down, and where in its topic that ends."""
         topic = self._topics.offset_map
         failure = network.look_up([topic]).get(topic, 0)
         if failure == UNKNOWN_TOPIC:
-            return None
+            return Content({}, {}, None, {}), 0
         check(f"{self._target.alias} topic {topic}", failure)
         newest: dict[bytes, bytes] = {}
         starts = {0: _first(network, topic)}
@@ -96,7 +116,7 @@ class LedgerReader:
                     newest.pop(record.key or b"", None)
                 else:
                     newest[record.key or b""] = record.value
-        return map_records.decode(newest)
+        return map_records.decode(newest), ends[0]
 
     def _read_ledger(self, loop: Loop, network: Network) -> None:
         assert self.reached is not None
@@ -104,14 +124,19 @@ class LedgerReader:
         self.reached = reached = Reached(ledger_id, start, self.reached.owner)
         for _, record in reading.read_to_end(loop, network, self._topics.ledger, {0: start}):
             told = entries.read(self._topics.ledger, record)
+            is_told_of = partial(self._is_ahead, record.offset)
             if isinstance(told, Owner):  # of version 0.1.0
-                self.offset_map.owner_changed()
+                self.offset_map.owner_changed(is_told_of)
             elif isinstance(told, LedgerEntry):
                 if reached.owner not in ("", told.owner):
-                    self.offset_map.owner_changed()
-                self.offset_map.add(told)
+                    self.offset_map.owner_changed(is_told_of)
+                self.offset_map.add(_without(told, is_told_of) if self._ahead else told)
                 reached = reached._replace(owner=told.owner)
             self.reached = reached = reached._replace(offset=record.offset + 1)
+
+    def _is_ahead(self, offset: int, source: TopicPartition) -> bool:
+        """Whether the map that was restored has an entry of the ledger already, as far as it is about a partition."""
+        return offset < self._ahead.get(source, 0)
 
     def _ledger_start(self, network: Network) -> int:
         """Where we stopped; should the ledger no longer have that, its beginning, and then something is missing.
@@ -125,6 +150,12 @@ class LedgerReader:
             return self.reached.offset
         self.offset_map.owner_changed()
         return first
+
+
+def _without(entry: LedgerEntry, is_told_of: Callable[[TopicPartition], bool]) -> LedgerEntry:
+    """What an entry says of other partitions."""
+    partitions = tuple(progress for progress in entry.partitions if not is_told_of(progress.source))
+    return replace(entry, partitions=partitions, events=tuple(x for x in entry.events if not is_told_of(x.source)))
 
 
 def _first(network: Network, topic: str) -> int:

@@ -249,7 +249,12 @@ def _mirrored_back(loop: Loop, network: Network, passed_by: Mapping[str, LeftOut
         flow: FlowWriters(loop, network, flow).all()
         for flow in {flow for item in passed_by.values() for flow in item.flows}
     }
-    return {topic: frozenset().union(*(writers[flow] for flow in item.flows)) for topic, item in passed_by.items()}
+    # One set for all topics with the same flows: years of ids, of which each part of the work gets a copy.
+    together = {
+        flows: frozenset().union(*(writers[flow] for flow in flows))
+        for flows in {item.flows for item in passed_by.values()}
+    }
+    return {topic: together[item.flows] for topic, item in passed_by.items()}
 
 
 def _starts(network: Network, pairs: Collection[TopicPartition], scope: Scope) -> dict[TopicPartition, int]:
