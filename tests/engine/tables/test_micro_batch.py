@@ -18,6 +18,7 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.reading import LATEST
+from heliograph.kafka.records import Record
 from heliograph.kafka.topics import NewTopic
 from heliograph.kafka.transaction import TransactionalProducer
 from heliograph.model import TopicPartition
@@ -162,8 +163,8 @@ def test_older_markers_are_honoured(query: Query, primary: EmbeddedCluster) -> N
         name = f"{query.name}-0"
         producer = TransactionalProducer(network, micro_batch.transactional_id(name), 60_000)
         producer.join([markers.PLACE])
-        old = markers.encode(name, markers.Marker(3), 1)
-        assert json.loads(old.value or b"") == {"batch": 3}
+        old = Record(0, 1, name.encode(), json.dumps({"batch": 3}).encode())  # without a format, without rows
+        assert markers.encode(name, markers.Marker(3), 1).key == old.key
         data = raw.batch_of([old], stamp=producer.stamp, sequence=producer.sequences.take(markers.PLACE, 1))
         raw.send(loop, network, [raw.Batch(*markers.PLACE, data)], producer)
         producer.end(commit=True)
