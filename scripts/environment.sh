@@ -49,7 +49,10 @@ install_into() { # uv takes a fifth of pip's time; where it is missing, pip fetc
     local directory=$1 lock=$2 uv pip=("$1/bin/python" -m pip --disable-pip-version-check)
     uv=$(command -v uv) || { "${pip[@]}" install --quiet --require-hashes -r "$root/scripts/uv.lock" >&2 && uv=$directory/bin/uv; }
     if [ -n "$uv" ]; then
-        "$uv" pip install --compile-bytecode --python "$directory/bin/python" --require-hashes -r "$lock" >&2 &&
+        local packages=(pip install --compile-bytecode --python "$directory/bin/python" --require-hashes -r "$lock")
+        # What a former clone has left in uv's cache is asked for first: with the network uv may fetch and build all of
+        # Spark again, only because a registry does not say that its file is still the same.
+        { "$uv" "${packages[@]}" --offline --quiet 2>/dev/null || "$uv" "${packages[@]}" >&2; } &&
             "$uv" pip install --quiet --python "$directory/bin/python" --no-deps --no-build-isolation -e "$root" >&2
     else
         say "uv cannot be had, so pip installs everything, which takes longer"

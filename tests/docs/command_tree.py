@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import typer.main
@@ -36,7 +37,7 @@ def check_names(words: Sequence[str]) -> None:
 
 def _found(words: list[str]) -> tuple[str, Any, list[str]]:
     """The command that the words lead to, its name, and what is left of the words."""
-    command: Any = typer.main.get_command(app)
+    command = _root()
     name, rest = "heliograph", words
     while _is_group(command) and rest and not rest[0].startswith("-"):
         name, *rest = rest
@@ -44,6 +45,11 @@ def _found(words: list[str]) -> tuple[str, Any, list[str]]:
             raise ValueError(f"there is no command {name}")
         command = command.commands[name]
     return name, command, rest
+
+
+@cache
+def _root() -> Any:
+    return typer.main.get_command(app)
 
 
 def _is_group(command: Any) -> bool:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from heliograph.cache import cache_folder
@@ -22,11 +23,8 @@ from tests.running.sharing import CORES
 
 _ROOT = Path(__file__).parents[2]
 _WITHOUT_BROKERS = "not kafka and not spark and not oracle and not chaos and not long"
-_STYLE = {
-    "style: ruff": ["ruff", "check", "."],
-    "format: ruff": ["ruff", "format", "--check", "."],
-    "types: mypy": ["mypy", "--cache-dir", str(cache_folder() / "mypy")],
-}
+_STYLE = {"style: ruff": ["ruff", "check", "."], "format: ruff": ["ruff", "format", "--check", "."]}
+_TYPES = ["mypy", "--cache-dir", str(cache_folder() / "mypy")]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,12 +36,14 @@ def main(arguments: Sequence[str]) -> int:
     # A run starts hundreds of Python processes: none must compile again what another one has compiled.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     failed = [name for name, command in _STYLE.items() if not _step(name, command)]
+    types = ThreadPoolExecutor(1).submit(_check_types)  # beside the tests: it has use for one core only
     chosen = [argument for argument in arguments if argument not in ("--quick", "--long", "--again")]
     if "--long" in arguments:
         _say("tests: the long ones")
         is_good = LongTier(_ROOT).run(chosen, is_new="--again" in arguments)
     else:
         is_good = _step("tests: pytest", _pytest(chosen, is_quick="--quick" in arguments))
+    failed += [] if types.result() else ["types: mypy"]
     failed += [] if is_good else ["tests"]
     seconds = time.monotonic() - began
     _say(f"{'failed: ' + ', '.join(failed) if failed else 'all passed'} after {seconds / 60:.1f} minutes")
@@ -63,6 +63,16 @@ def _step(name: str, command: Sequence[str]) -> bool:
     began = time.monotonic()
     is_good = subprocess.run([sys.executable, "-m", *command], check=False).returncode == 0
     _say(f"{name}: {'passed' if is_good else 'FAILED'} after {time.monotonic() - began:.0f} s")
+    return is_good
+
+
+def _check_types() -> bool:
+    """Says what it has found at once, in one piece between the lines of the tests."""
+    began = time.monotonic()
+    found = subprocess.run([sys.executable, "-m", *_TYPES], check=False, capture_output=True, text=True)
+    is_good = found.returncode == 0
+    output = "" if is_good else f"\n{found.stdout}{found.stderr}"
+    _say(f"types: mypy: {'passed' if is_good else 'FAILED'} after {time.monotonic() - began:.0f} s{output}")
     return is_good
 
 

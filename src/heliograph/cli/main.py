@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from heliograph import __version__
 from heliograph.cli import config, offsets, output, transform
@@ -72,10 +75,16 @@ def heliograph(is_version_wanted: VersionOption = False) -> None:
     """Mirrors Kafka clusters into each other, exactly once, from MirrorMaker 2's own mm2.properties."""
 
 
+@cache
+def _command() -> Callable[..., object]:
+    """Looking at every command's parameters takes long, for whoever runs many in one process."""
+    return get_command(app)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code."""
     try:
-        app(args=arguments, prog_name="heliograph")
+        _command()(args=arguments, prog_name="heliograph")
     except HeliographError as error:
         output.show_error(error)
         sys.exit(error.exit_code)

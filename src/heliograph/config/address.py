@@ -11,7 +11,7 @@ from heliograph.config import options
 from heliograph.config.option import FLOW_SCOPES, Family, Option, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ROLES: Final = ("consumer", "producer", "admin")
 _ROLE_SCOPES: Final = {role: (Scope.CLIENT, Scope(role)) for role in ROLES}
@@ -82,7 +82,7 @@ def names_at(place: Place) -> list[str]:
     return [*names, *roles]
 
 
-def client_options(role: str) -> dict[str, Option]:
+def client_options(role: str) -> Mapping[str, Option]:
     """All options of a client in that role."""
     return options.in_scopes(_ROLE_SCOPES[role])
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from heliograph.config.address import ROLES, client_options
 from heliograph.config.problem import Problem, Severity
 from heliograph.config.security import Security, SecurityCheck, StoreOpener, read_security
-from heliograph.config.setting import ResolvedFile, Setting, typed
+from heliograph.config.setting import ResolvedFile, Setting, default_setting, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +69,14 @@ def read_cluster(
 
 
 def _client(entries: Mapping[str, Entry], role: str, source: ResolvedFile) -> dict[str, Setting]:
-    return {name: typed(option, entries.get(name), source) for name, option in client_options(role).items()}
+    given = client_options(role).keys() & entries.keys()
+    return {**_defaults(role), **{name: typed(client_options(role)[name], entries[name], source) for name in given}}
+
+
+@cache
+def _defaults(role: str) -> Mapping[str, Setting]:
+    """A client has a hundred options, of which a file gives few, and there are three clients to a cluster."""
+    return {name: default_setting(option) for name, option in client_options(role).items()}
 
 
 def _all_problems(checks: Mapping[str, SecurityCheck]) -> Iterator[Problem]:

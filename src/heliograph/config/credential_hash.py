@@ -66,6 +66,11 @@ class PasswordHash:
         return cls(_COST, salt, _scrypt(password, salt, _COST))
 
     @classmethod
+    def of_nobody(cls) -> PasswordHash:
+        """What no password matches; to find that out takes as long as with any other."""
+        return cls(_COST, secrets.token_bytes(_SALT_BYTES), secrets.token_bytes(_KEY_BYTES))
+
+    @classmethod
     def parse(cls, text: str) -> PasswordHash:
         """The hash that was written as `scrypt:N:R:P:SALT:KEY`."""
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from heliograph.policy.java_classes import PREDEFINED, literal, property_class
 
@@ -54,6 +55,7 @@ class _Scope:
     comments: bool = False
 
 
+@lru_cache(maxsize=1024)
 def translate(pattern: str) -> str:
     """Rewrite a Java pattern for the `regex` library (version 1 behaviour)."""
     return _Translator(pattern).run()

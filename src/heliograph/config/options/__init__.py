@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from heliograph.config.option import Family, Option, Scope
@@ -65,7 +67,8 @@ def find_family(name: str, scopes: tuple[Scope, ...]) -> Family | None:
     return next((family for family in candidates if name.startswith(family.prefix)), None)
 
 
-def in_scopes(scopes: tuple[Scope, ...]) -> dict[str, Option]:
+@cache
+def in_scopes(scopes: tuple[Scope, ...]) -> Mapping[str, Option]:
     """All options of the scopes by name; of equal names the earlier scope's."""
     found: dict[str, Option] = {}
     for scope in scopes:

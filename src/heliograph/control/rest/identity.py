@@ -38,7 +38,7 @@ class Identities:
         self._failures = Attempts()
         self._logins = _KnownLogins()
         self._hashing = asyncio.Semaphore(_PASSWORDS_AT_ONCE)
-        self._nobody = PasswordHash.of(secrets.token_hex()) if self._users else None
+        self._nobody = PasswordHash.of_nobody() if self._users else None
 
     async def caller(self, authorization: str | None, certificate: bytes | None, client: str) -> Caller:
         """Who it is; raises RestError if it says who it is and that is not true."""
