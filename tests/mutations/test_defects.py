@@ -41,7 +41,7 @@ def _test_names(file: str) -> frozenset[str]:
 
 @pytest.mark.long
 @pytest.mark.kafka
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 def test_every_defect_is_caught(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         assert main([]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -45,6 +46,7 @@ class LongTier:
         state = self._folder / f"{self._code()}.json"
         if is_new:
             state.unlink(missing_ok=True)
+            shutil.rmtree(self.root / ".heliograph" / "mutations", ignore_errors=True)  # what tests.mutations knows
         known = _read(state)
         modules = self._modules(arguments)
         for number, module in enumerate(modules, 1):
