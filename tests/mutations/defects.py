@@ -13,6 +13,7 @@ _FORGOTTEN = "tests/engine/test_forgotten_ends.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
 _WAITING = "tests/engine/test_partitions_wait.py"
 _PAIRING = "tests/recovery/test_pairing.py"
+_TARGET_LOSS = "tests/engine/test_target_loss.py"
 _LOSS = "tests/engine/test_loss.py::test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows"
 
 # -- records -----------------------------------------------------------------------------------------------
@@ -830,9 +831,41 @@ _POSITIONS = (
         "losses-on-the-target-are-not-noticed",
         "A target that ends before what was written to it is told.",
         "engine/loss.py",
-        "    if position.target_offset < end:\n",
-        "    if end >= 0:\n",
-        ("tests/engine/test_target_loss.py::test_by_policy_it_goes_on_where_it_was_and_is_told_once",),
+        "    if written_to < first:\n",
+        "    if first >= 0:\n",
+        (f"{_TARGET_LOSS}::test_by_policy_it_goes_on_where_it_was_and_is_told_once",),
+    ),
+    Defect(
+        "another-target-topic-is-not-noticed",
+        "A target topic that was created again is told, however much somebody else has written to it.",
+        "engine/loss.py",
+        '    if topic_id and position.target_topic_id not in ("", topic_id):\n',
+        '    if not topic_id and position.target_topic_id not in ("", topic_id):\n',
+        (f"{_TARGET_LOSS}::test_a_target_that_was_created_again_and_filled_by_somebody_else_is_noticed[stop]",),
+    ),
+    Defect(
+        "aborted-records-hide-a-loss-on-the-target",
+        "A lane that has written to a target that lost records tells it, however far it came before it noticed.",
+        "engine/lane.py",
+        "                    self._cut_back.update(error.places)\n",
+        "                    self._cut_back.clear()\n",
+        (f"{_TARGET_LOSS}::test_by_policy_a_running_lane_goes_on_and_tells_it_once[by-offset]",),
+    ),
+    Defect(
+        "a-loss-on-the-target-is-forgotten",
+        "Once a loss on the target was noticed, a partition goes on only by policy, whoever writes there meanwhile.",
+        "engine/lane_session.py",
+        "            self._barred[source] = replace(position, target_lost_from=lost.from_offset)\n",
+        "            self._barred[source] = replace(position)\n",
+        (f"{_TARGET_LOSS}::test_what_was_noticed_once_is_not_hidden_by_what_others_write_later",),
+    ),
+    Defect(
+        "flows-with-sql-do-not-notice-losses-on-the-target",
+        "A flow with SQL tells what its target has lost, as every flow does.",
+        "engine/tables/lane_reader.py",
+        "        self._losses = target_losses(self._target, wanted, known)\n",
+        "        self._losses = target_losses(self._target, (), known)\n",
+        ("tests/engine/tables/test_lane_pair.py::test_records_that_the_target_has_lost_are_told[stop-30]",),
     ),
     Defect(
         "truncation-is-not-noticed",

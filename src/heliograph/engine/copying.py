@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
 from heliograph.engine.provenance import TopicProvenance
 from heliograph.engine.runs import add_run
-from heliograph.errors import BrokerUnavailable, MalformedRecord, PartitionFailed
+from heliograph.errors import MalformedRecord, PartitionFailed, TargetCutBack
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.batches import BatchHeader
@@ -182,7 +182,7 @@ class PartitionCopy:
         done.extend(self._told(target, some) for target, some in progress.items())
         self._begins_at = -1
         position = Position(self._done_to - 1, self._target_offset, str(self.point.topic_id), self._done_epoch)
-        return done, position
+        return done, replace(position, target_topic_id=self._target.topic_id)
 
     def failure_event(self) -> Event | None:
         """What is to be told of records that could not be mirrored since the last commit, if there are any."""
@@ -379,7 +379,8 @@ class PartitionCopy:
         last = progress.add(sent, base_offset)
         if sent.target == self.assignment.target:
             if base_offset <= self._target_offset:
-                raise BrokerUnavailable(f"{sent.target}: wrote at offset {base_offset} after {self._target_offset}")
+                what = f"{sent.target}: wrote at offset {base_offset} after {self._target_offset}"
+                raise TargetCutBack(what, {self.assignment.source: base_offset})
             self._target_offset = last
         sent.is_done = True
         while self._sent and self._sent[0].is_done:

@@ -24,7 +24,7 @@ from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
-from heliograph.engine.loss import Loss, Suspicion, examine, target_loss, why_missing
+from heliograph.engine.loss import Loss, Suspicion, examine, target_losses, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
 from heliograph.engine.pulse import IDLE, Heart
@@ -33,12 +33,10 @@ from heliograph.engine.source_broker import FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
-from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
 from heliograph.kafka.network import Network, check, error_name
-from heliograph.kafka.reading import LATEST
 from heliograph.kafka.transaction import Producer
 from heliograph.model import (
     Assignment,
@@ -78,6 +76,7 @@ class LaneSession:
         should_end: Callable[[], bool],
         set_aside: dict[TopicPartition, str],
         told: dict[TopicPartition, str],
+        cut_back: dict[TopicPartition, int],
         transforms: LaneTransforms | None = None,
         heart: Heart | None = None,
     ) -> None:
@@ -89,6 +88,8 @@ class LaneSession:
         self._settings = settings
         self._set_aside = set_aside
         self._told = told  # what the ledger says of partitions that are set aside
+        self._cut_back = cut_back  # where targets were seen to have lost something, until that is written down
+        self._barred: dict[TopicPartition, Position] = {}  # positions to be written down where nothing goes on
         self._should_end = should_end
         self._end_by: float | None = None
         # Source and target share it, so it may be run for the sake of one while the other fails.
@@ -201,7 +202,10 @@ class LaneSession:
                 self._put_aside(source, WHY_NOWHERE)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
-        target_losses = self._target_losses(wanted, known)
+        losses = target_losses(self._target, wanted, known, self._cut_back)
+        for item in wanted:
+            if item.source not in losses:  # what was lost had not been committed
+                self._cut_back.pop(item.source, None)
         for item in wanted:
             position = known.get(item.source)
             offset = starts[item.source] if position is None else position.offset + 1
@@ -210,15 +214,16 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            lost = target_losses.get(item.source)
+            lost = losses.get(item.source)
             if lost is not None:
                 target_offset = lost.from_offset - 1
             arguments = (item, point, target, self._outgoing, target_offset, rules[item.source.topic], position is None)
             self._copies[item.source] = self._copy_of(arguments)
             if position is None and self._settings.start_may_move:
                 self._write_down_start(self._copies[item.source])
-            if lost is not None:
+            if lost is not None and position is not None:
                 if not self._goes_on_after(item.source, lost):
+                    self._bar(item.source, position, lost)
                     continue
                 self._write_down_start(self._copies[item.source])  # told once
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
@@ -226,14 +231,10 @@ class LaneSession:
             else:
                 self._incoming.read(point)
 
-    def _target_losses(
-        self, wanted: list[Assignment], known: dict[TopicPartition, Position]
-    ) -> dict[TopicPartition, Loss]:
-        """Which partitions of the target end before what was written to them."""
-        written = {item.source: item.target for item in wanted if item.source in known}
-        ends = reading.list_many(self._target, dict.fromkeys(written.values(), LATEST))
-        found = {source: target_loss(known[source], target, ends[target]) for source, target in written.items()}
-        return {source: loss for source, loss in found.items() if loss is not None}
+    def _bar(self, source: TopicPartition, position: Position, lost: Loss) -> None:
+        """Write down that the target has lost something: soon others may have written there beyond the position."""
+        if position.target_lost_from < 0:
+            self._barred[source] = replace(position, target_lost_from=lost.from_offset)
 
     def _write_down_start(self, copy: PartitionCopy) -> None:
         """At once: an attempt that finds no position would begin at another place, and skip what came meanwhile."""
@@ -342,7 +343,7 @@ class LaneSession:
             if not self._incoming.arrivals:
                 self._loop.run_once(0.1)
         yield from self._finish_commit()
-        if self._began is not None or self._events:
+        if self._began is not None or self._events or self._barred:
             self._begin_commit()
             yield from self._finish_commit()
 
@@ -412,8 +413,9 @@ class LaneSession:
         self._touched = {where: copy for where, copy in self._touched.items() if copy.has_queued}
         self._began = time.monotonic() if self._touched else None
         entry = self._ledger_entry([progress for some, _ in finished for progress in some])
-        if finished or entry.events:
-            reached_to = {some[0].source: position for some, position in finished}
+        if finished or entry.events or self._barred:
+            reached_to = {some[0].source: position for some, position in finished} | self._barred
+            self._barred = {}
             self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to))
             self._closing_since = time.monotonic()
             self._take_turns()
@@ -432,7 +434,9 @@ class LaneSession:
         self._closing, self._closing_since = None, math.inf
         self._moves += 1
         for event in entry.events:
-            if event.kind is EventKind.SET_ASIDE:
+            if event.kind is EventKind.TARGET_LOSS:
+                self._cut_back.pop(event.source, None)
+            elif event.kind is EventKind.SET_ASIDE:
                 self._told[event.source] = event.reason
             elif event.kind is EventKind.RESUMED:
                 self._told.pop(event.source, None)

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from heliograph.engine.window import Window
-from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed, PartitionsWait
+from heliograph.errors import (
+    BrokerRefused,
+    ClusterError,
+    MalformedRecord,
+    PartitionFailed,
+    PartitionsWait,
+    TargetCutBack,
+)
 from heliograph.kafka import batches, producing, records
 from heliograph.kafka.connection import Buffer, LossHandler
 from heliograph.kafka.network import Network, error_name
@@ -54,6 +61,7 @@ class TargetPartition:
     name: TopicPartition
     broker_id: int
     queue: deque[Queued] = field(default_factory=deque)
+    topic_id: str = ""  # empty where the cluster gives topics none
 
 
 class _Request(NamedTuple):
@@ -88,7 +96,8 @@ class Outgoing:
         """The state of one target partition."""
         found = self._partitions.get(name)
         if found is None:
-            found = TargetPartition(name, self._network.leader(*name).broker_id)
+            leader, topic_id = self._network.leader(*name), self._network.incarnation(name.topic)
+            found = TargetPartition(name, leader.broker_id, topic_id=topic_id)
             self._partitions[name] = found
         return found
 
@@ -246,7 +255,8 @@ class Outgoing:
         if throttle_ms:
             self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
         self._check_waiting(appended, taken)
-        refused = []
+        refused: list[PartitionFailed] = []
+        cut_back: list[TargetCutBack] = []
         for item in appended:
             where = _place(item)
             batch = taken.get(where)
@@ -257,7 +267,13 @@ class Outgoing:
                 continue
             if batch is not None:
                 self._rebuilt_bytes -= _rebuilt_size(batch)
-                batch.on_appended(item.base_offset)
+                try:
+                    batch.on_appended(item.base_offset)
+                except TargetCutBack as found:
+                    cut_back.append(found)
+        if cut_back:  # first of all: what is refused will be refused again
+            places = {source: offset for found in cut_back for source, offset in found.places.items()}
+            raise TargetCutBack(str(cut_back[0]), places)
         if refused:
             refused[0].others = refused[1:]
             raise refused[0]

@@ -12,6 +12,7 @@ from heliograph.engine.closing import Closing
 from heliograph.engine.dead_letters import dead_letter
 from heliograph.engine.fault_points import reached
 from heliograph.engine.lane_books import LaneBooks
+from heliograph.engine.loss import target_loss
 from heliograph.engine.pulse import Heart, loop_doing
 from heliograph.engine.runs import add_run
 from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, record_size
@@ -19,7 +20,7 @@ from heliograph.engine.tables.columns import header_pairs
 from heliograph.engine.tables.handover import Begun, Coverage, Covered
 from heliograph.engine.tables.partition_read import CODEC_BITS
 from heliograph.engine.target_topics import TargetTopics
-from heliograph.errors import DataError, Fenced
+from heliograph.errors import BrokerUnavailable, DataError, Fenced, TargetCutBack
 from heliograph.kafka import reading, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network, opened
@@ -117,8 +118,18 @@ class LaneWriter:
         for source in self._begun.starts:
             if known.get(source) != self._begun.positions.get(source):
                 raise Fenced(f"{source}: another attempt of this lane has moved its position meanwhile")
+        self._check_targets(known)
         self._appending = Appending(self._loop, self._target, self._producer)
         self._topics = TargetTopics(self._target, self._appending.outgoing, self._rules.replication_factor)
+
+    def _check_targets(self, known: Mapping[TopicPartition, Position]) -> None:
+        """Raise if a target has become another topic since the reader looked; the next attempt tells what is lost."""
+        for item in self._plan.assignments:
+            position, topic_id = known.get(item.source), self._target.incarnation(item.target.topic)
+            if item.source not in self._begun.starts or item.source in self._begun.losses or position is None:
+                continue
+            if target_loss(position, item.target, position.target_offset + 1, topic_id) is not None:
+                raise BrokerUnavailable(f"{item.target}: its topic was deleted and created again meanwhile")
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
@@ -222,11 +233,26 @@ class LaneWriter:
                 done.extend(self._progress(source, covered, places[covered.source].offset))
         if not done and not events:
             return None
-        return self._commit(done, places, events)
+        return self._commit(done, self._barred(self._begun.losses, places) | places, events)
 
     def tell(self, events: Sequence[Event]) -> LedgerEntry:
         """Commit events alone."""
         return self._commit([], {}, events)
+
+    def bar(self, lost_from: Mapping[TopicPartition, int]) -> LedgerEntry:
+        """Write down where targets have lost something; the next attempt tells, and goes on or does not."""
+        return self._commit([], self._barred(lost_from, {}), [])
+
+    def _barred(
+        self, lost_from: Mapping[TopicPartition, int], moved: Mapping[TopicPartition, Position]
+    ) -> dict[TopicPartition, Position]:
+        """The positions of partitions that do not go on, which say from where on their targets have lost something."""
+        known = self._begun.positions
+        return {
+            source: replace(known[source], target_lost_from=offset)
+            for source, offset in lost_from.items()
+            if source not in moved and known[source].target_lost_from < 0
+        }
 
     def _commit(
         self, done: Sequence[PartitionProgress], places: Mapping[TopicPartition, Position], events: Sequence[Event]
@@ -240,13 +266,17 @@ class LaneWriter:
 
     def _position(self, source: _Source, covered: Covered) -> Position:
         end = covered.end if source.stopped_at is None else source.stopped_at
-        before = self._begun.positions.get(covered.source)
+        before, home = self._begun.positions.get(covered.source), source.assignment.target
         target_offset = before.target_offset if before else -1
-        part = source.parts.get(source.assignment.target)
+        target_offset = self._begun.losses.get(covered.source, target_offset + 1) - 1
+        part = source.parts.get(home)
         if part is not None and part.runs:
+            if part.runs[0].target <= target_offset:
+                what = f"{home}: wrote at offset {part.runs[0].target} after {target_offset}"
+                raise TargetCutBack(what, {covered.source: part.runs[0].target})
             target_offset = part.runs[-1].target + part.runs[-1].length - 1
         epoch = covered.leader_epoch if source.stopped_at is None else -1
-        return Position(end - 1, target_offset, covered.topic_id, epoch)
+        return Position(end - 1, target_offset, covered.topic_id, epoch, self._target.incarnation(home.topic))
 
     def _progress(self, source: _Source, covered: Covered, last_offset: int) -> Iterator[PartitionProgress]:
         """First what went to the partition's own target, be it nothing; then what went elsewhere."""
