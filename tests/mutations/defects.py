@@ -860,6 +860,14 @@ _POSITIONS = (
         (f"{_LOSS}[retention-exactly-once]",),
     ),
     Defect(
+        "more-runs-than-a-ledger-entry-can-hold",
+        "A transaction has no more runs than fit into its ledger entry.",
+        "engine/lane_session.py",
+        "        most_runs = self._settings.most_runs\n",
+        "        most_runs = 1e9 + self._settings.most_runs\n",
+        ("tests/engine/test_many_runs.py::test_a_lane_commits_before_there_are_too_many",),
+    ),
+    Defect(
         "losses-on-the-target-are-not-noticed",
         "A target that ends before what was written to it is told.",
         "engine/loss.py",

@@ -25,6 +25,7 @@ Done = Callable[[], None]
 # Each batch costs a broker a request of its own, so batches below this size are joined where several come together.
 _SMALL_BATCH_BYTES = 4 * 1024
 _JOINED_BYTES = 128 * 1024
+_MOST_PIECES = 10_000  # of a batch that is built anew: its transaction must not have too many
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ class PartitionCopy:
         except MalformedRecord:  # whole batches can be passed on without being read; the target says what it takes
             self._send_each(small, on_done)
             return
-        pieces = tuple((header.base_offset, header.record_count) for header, _ in small)
+        pieces = _joined((header.base_offset, header.record_count) for header, _ in small)
         newest = max(header.max_timestamp for header, _ in small)
         times = _Times.spread(small[0][0].first_timestamp, newest, sum(length for _, length in pieces))
         sent = _Sent(pieces, len(data), times, self.point.offset, self.point.last_fetched_epoch)
@@ -312,9 +313,9 @@ class PartitionCopy:
         )
 
     def _send_records(self, wanted: list[Record], compression: int, target: TargetPartition) -> None:
-        """Encode and queue; in halves as long as a batch is larger than the target allows."""
-        data = records.encode(wanted, compression=compression)
-        if self._is_too_large(len(data)):
+        """Encode and queue; in halves as long as a batch is larger than the target or the ledger allows."""
+        data, pieces = records.encode(wanted, compression=compression), _consecutive(wanted)
+        if self._is_too_large(len(data)) or len(pieces) > _MOST_PIECES:
             if len(wanted) == 1:
                 self.point.offset = wanted[0].offset  # all before it goes its way; here the partition stops
                 raise self._oversized(wanted[0].offset, len(data))
@@ -326,7 +327,7 @@ class PartitionCopy:
         times = _Times(min(stamps), max(stamps), sum(stamps))
         next_offset = wanted[-1].offset + 1
         epoch = self.point.last_fetched_epoch
-        self._put(data, _Sent(_consecutive(wanted), len(data), times, next_offset, epoch), target)
+        self._put(data, _Sent(pieces, len(data), times, next_offset, epoch), target)
 
     def _oversized(self, offset: int, size: int) -> PartitionFailed:
         limit, topic = self.assignment.max_batch_bytes, self.assignment.target.topic
@@ -368,7 +369,8 @@ class PartitionCopy:
         sent.target = target.name
         self._sent.append(sent)
         is_rebuilt = sent.on_done is None
-        self._outgoing.put(target, Queued(data, partial(self._appended, sent), self.assignment.source, is_rebuilt))
+        on_appended = partial(self._appended, sent)
+        self._outgoing.put(target, Queued(data, on_appended, self.assignment.source, is_rebuilt, len(sent.pieces)))
 
     def _appended(self, sent: _Sent, base_offset: int) -> None:
         """Partitions of the target answer each in order; done is only what has all before it done."""
@@ -396,10 +398,18 @@ def _together(one: _Times, other: _Times) -> _Times:
 
 def _consecutive(wanted: Sequence[Record]) -> list[tuple[int, int]]:
     """Rows of consecutive offsets: where each begins, and how long it is."""
+    return _joined((record.offset, 1) for record in wanted)
+
+
+def _joined(pieces: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Rows of offsets, as few as there can be."""
     rows: list[tuple[int, int]] = []
-    for record in wanted:
-        if rows and sum(rows[-1]) == record.offset:
-            rows[-1] = (rows[-1][0], rows[-1][1] + 1)
+    begin = end = -1
+    for offset, length in pieces:
+        if offset == end:
+            rows[-1] = (begin, end + length - begin)
         else:
-            rows.append((record.offset, 1))
+            rows.append((offset, length))
+            begin = offset
+        end = offset + length
     return rows

@@ -132,7 +132,8 @@ class LaneSession:
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
         # transactions strictly one after the other keeps positions and ledger in order all the same.
         self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
-        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail)
+        most_runs = self._settings.most_runs
+        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail, most_runs)
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
@@ -159,7 +160,7 @@ class LaneSession:
         """Let the next producer write the next transaction. A long series of them may have given it a new id."""
         self._producers.rotate(-1)
         self._books.announce(self._producers[0])
-        self._outgoing.producer = self._producers[0]
+        self._outgoing.turn_to(self._producers[0])
 
     def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
         """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
@@ -382,15 +383,15 @@ class LaneSession:
             if self._began is None:
                 self._began = time.monotonic()
 
-    def _send_waiting(self) -> None:
+    def _send_waiting(self, is_last: bool = False) -> None:
         """Send queued batches, after their partitions have joined the transaction."""
         if new := self._outgoing.unjoined():
             sources = {batch.source for target in new.values() for batch in target.queue}
             self._producer.join(new.keys() | self._books.partitions(sources))
-        self._outgoing.pump()
+        self._outgoing.pump(is_last)
 
     def _commit_is_due(self) -> bool:
-        if self._events:
+        if self._events or self._barred or self._outgoing.has_sent_enough:
             return True
         if self._began is None:
             return False
@@ -423,7 +424,7 @@ class LaneSession:
     def _drain(self) -> None:
         """Append all that was read: a partition that writes to several cannot be cut in the middle."""
         while not self._outgoing.is_idle:
-            self._send_waiting()
+            self._send_waiting(is_last=True)
             self._loop.run_once(0.1)
 
     def _advance_commit(self) -> Iterator[LedgerEntry]:
