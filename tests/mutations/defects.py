@@ -615,7 +615,7 @@ _POSITIONS = (
         "provenance-fails-open",
         "A batch of an id that is not known yet is looked up in the state before it is passed on.",
         "ledger/writers.py",
-        "            return False\n        self._follow()\n",
+        "            self.meet([producer_id])\n",
         "            return False\n",
         ("tests/engine/test_provenance.py::test_each_flow_counts_where_it_is_named",),
     ),
@@ -802,6 +802,17 @@ _POSITIONS = (
         "        elif is_held_back:\n",
         "        elif not pieces:\n",
         ("tests/kafka/test_login_again.py::test_requests_on_their_way_are_all_answered_in_order",),
+    ),
+    Defect(
+        "strangers-for-good-before-the-flow-has-begun",
+        "Who writes while a broker does not know of the flow yet is not taken for a stranger for good.",
+        "ledger/writers.py",
+        "        if self._follow():\n",
+        "        if self._follow() or met:\n",
+        (
+            "tests/ledger/test_writers.py"
+            "::test_who_writes_while_a_broker_does_not_know_of_the_flow_is_no_stranger_for_good",
+        ),
     ),
     Defect(
         "provenance-takes-a-refusal-for-a-flow-that-has-not-begun",

@@ -118,6 +118,11 @@ class PartitionCopy:
         self._begins_at = point.offset if is_new else -1
 
     @property
+    def provenance(self) -> TopicProvenance:
+        """What of the topic is not passed on."""
+        return self._rules.provenance
+
+    @property
     def has_moved(self) -> bool:
         """Whether anything was finished since the last commit, be it only skipped."""
         return self._done_to > self._committed_to

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,10 +26,10 @@ from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, target_losses, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
-from heliograph.engine.provenance import Provenance
+from heliograph.engine.provenance import Provenance, meet_writers
 from heliograph.engine.pulse import IDLE, Heart
 from heliograph.engine.settings import LaneSettings
-from heliograph.engine.source_broker import FetchBuffer, SourceBroker
+from heliograph.engine.source_broker import Arrival, FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
@@ -101,6 +101,7 @@ class LaneSession:
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
         self._suspicions: dict[TopicPartition, Suspicion] = {}
+        self._has_writers = any(left_out.flows for left_out in plan.left_out.values())
         self._events: list[Event] = []
         self._to_resume = set(told)
         self._unbegun: dict[TopicPartition, Assignment] = {}  # without a leader, or a place to begin before it has one
@@ -350,10 +351,19 @@ class LaneSession:
 
     def _look_at_arrivals(self) -> None:
         """Here and not where responses come in: looking at them may need answers from brokers."""
-        while self._incoming.arrivals:
-            arrival = self._incoming.arrivals.popleft()
-            self._look_at(*arrival)
-            arrival.broker.looked_at(arrival)
+        while waiting := list(self._incoming.arrivals):
+            if self._has_writers:
+                self._meet_writers(waiting)
+            for arrival in waiting:
+                self._incoming.arrivals.popleft()
+                self._look_at(*arrival)
+                arrival.broker.looked_at(arrival)
+
+    def _meet_writers(self, waiting: Iterable[Arrival]) -> None:
+        self._heart.beat(self._doing)
+        arrived = [fetched for arrival in waiting for fetched in arrival.result.partitions]
+        found = ((self._copies.get(TopicPartition(one.point.topic, one.point.partition)), one) for one in arrived)
+        meet_writers((copy.provenance, fetched.records) for copy, fetched in found if copy is not None)
 
     def _look_at(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
         if result.error_code in _SESSION_LOST:

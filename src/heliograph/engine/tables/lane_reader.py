@@ -17,7 +17,7 @@ from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss, Suspicion, examine, target_losses, why_missing
-from heliograph.engine.provenance import Provenance
+from heliograph.engine.provenance import Provenance, meet_writers
 from heliograph.engine.pulse import Heart, loop_doing
 from heliograph.engine.source_broker import Arrival
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
@@ -183,10 +183,11 @@ class LaneReader:
         if result.error_code in _SESSION_LOST:
             return  # the next request begins a new fetch session
         check(f"{self._source.access.alias} fetch", result.error_code)
+        meet_writers((self._reads[_name(fetched)].provenance, fetched.records) for fetched in result.partitions)
         for fetched in result.partitions:
             if self._incoming.is_elsewhere(broker, fetched):
                 continue
-            read = self._reads[TopicPartition(fetched.point.topic, fetched.point.partition)]
+            read = self._reads[_name(fetched)]
             if fetched.error_code or fetched.diverging:
                 self._incoming.stop(broker, fetched.point)
                 self._troubled(read, fetched)
@@ -246,6 +247,10 @@ class LaneReader:
     def _put_aside(self, source: TopicPartition, reason: str, offset: int) -> None:
         if self._plan.set_aside.get(source) != reason:
             self._events.append(Event(EventKind.SET_ASIDE, source, offset, -1, reason))
+
+
+def _name(fetched: Fetched) -> TopicPartition:
+    return TopicPartition(fetched.point.topic, fetched.point.partition)
 
 
 def _advice(loss: Loss) -> str:
