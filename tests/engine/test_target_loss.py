@@ -35,8 +35,11 @@ def create_target_again(ward: Ward) -> None:
 
 def loss(ward: Ward) -> Event:
     """What is told of a target that was created again after ten records had been written."""
-    what = f"{ward.pairs[ward.bad]} on the target was deleted and created again; what was mirrored there, up to offset"
-    return Event(EventKind.TARGET_LOSS, ward.bad, 0, 10, f"{what} 9, is lost")
+    reason = (
+        f"{ward.pairs[ward.bad]} on the target is not the topic that had been written to up to offset 9: that was "
+        "deleted and created again, or has another name, and what was mirrored to it is not there"
+    )
+    return Event(EventKind.TARGET_LOSS, ward.bad, 0, 10, reason)
 
 
 def loss_without_id(ward: Ward) -> Event:

@@ -96,8 +96,8 @@ def target_loss(position: Position, target: TopicPartition, end: int, topic_id: 
     if topic_id and position.target_topic_id not in ("", topic_id):
         first = 0
         reason = (
-            f"{target} on the target was deleted and created again; what was mirrored there, up to offset {written_to},"
-            " is lost"
+            f"{target} on the target is not the topic that had been written to up to offset {written_to}: that was "
+            "deleted and created again, or has another name, and what was mirrored to it is not there"
         )
     else:
         first = end if position.target_lost_from < 0 else position.target_lost_from

@@ -259,7 +259,7 @@ def test_records_that_the_target_has_lost_are_told(make: MakeScene, driver_of: D
     assert entry is not None
     lost = entry.events[0]
     assert (lost.kind, lost.from_offset, lost.to_offset) == (EventKind.TARGET_LOSS, 0, 10)
-    assert "was deleted and created again" in lost.reason
+    assert "deleted and created again" in lost.reason
     if policy == "stop":
         assert [event.kind for event in entry.events[1:]] == [EventKind.SET_ASIDE]
         assert driver.next_epoch(1) == 1  # rests, instead of being tried again and again

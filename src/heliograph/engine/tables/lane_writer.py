@@ -129,7 +129,7 @@ class LaneWriter:
             if item.source not in self._begun.starts or item.source in self._begun.losses or position is None:
                 continue
             if target_loss(position, item.target, position.target_offset + 1, topic_id) is not None:
-                raise BrokerUnavailable(f"{item.target}: its topic was deleted and created again meanwhile")
+                raise BrokerUnavailable(f"{item.target}: its topic was created again meanwhile")
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
