@@ -220,6 +220,7 @@ class LaneWriter:
             self._place(number, "", None, record)
         streams = [stream for source in self._sources for stream in source.streams.values()]
         self._appending.finish([*streams, *self._letters.values()])
+        self._check_appended()
         reached("data-written")
         sources = {item.assignment.source: item for item in self._sources}
         done: list[PartitionProgress] = []
@@ -264,16 +265,29 @@ class LaneWriter:
             self._loop.run_once(0.1)
         return replace(entry, committed_at_ms=_now())
 
+    def _check_appended(self) -> None:
+        """Raise if partitions of the target have appended at offsets that they had before."""
+        places: dict[TopicPartition, int] = {}
+        for source in self._sources:
+            where, part = source.assignment.source, source.parts.get(source.assignment.target)
+            if part is not None and part.runs and part.runs[0].target <= self._filled_to(where):
+                places[where] = part.runs[0].target
+        if places:
+            raise TargetCutBack(f"targets of {', '.join(map(str, places))} have lost what they had", places)
+
+    def _filled_to(self, source: TopicPartition) -> int:
+        """The last offset of its target that was written before and is still there."""
+        before = self._begun.positions.get(source)
+        lost_from = self._begun.losses.get(source)
+        if lost_from is not None:
+            return lost_from - 1
+        return before.target_offset if before else -1
+
     def _position(self, source: _Source, covered: Covered) -> Position:
         end = covered.end if source.stopped_at is None else source.stopped_at
-        before, home = self._begun.positions.get(covered.source), source.assignment.target
-        target_offset = before.target_offset if before else -1
-        target_offset = self._begun.losses.get(covered.source, target_offset + 1) - 1
+        home, target_offset = source.assignment.target, self._filled_to(covered.source)
         part = source.parts.get(home)
         if part is not None and part.runs:
-            if part.runs[0].target <= target_offset:
-                what = f"{home}: wrote at offset {part.runs[0].target} after {target_offset}"
-                raise TargetCutBack(what, {covered.source: part.runs[0].target})
             target_offset = part.runs[-1].target + part.runs[-1].length - 1
         epoch = covered.leader_epoch if source.stopped_at is None else -1
         return Position(end - 1, target_offset, covered.topic_id, epoch, self._target.incarnation(home.topic))
