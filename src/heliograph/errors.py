@@ -10,6 +10,7 @@ HeliographError           1  something failed while running
 ├── ClusterError          1  trouble with a cluster
 │   ├── PartitionFailed      one partition cannot go on; the others can
 │   ├── BrokerUnavailable    no connection, or no answer in time: tried again
+│   │   └── TargetCutBack    the target has lost what it had: told by the next attempt
 │   ├── TransformWaits       a transform lacks something that may be there in a moment: tried again
 │   ├── BrokerRefused        the broker answered with an error code
 │   │   └── PartitionsWait   partitions of the target take nothing for now: set aside if that lasts
@@ -38,7 +39,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from heliograph.config.problem import Problem
     from heliograph.model import TopicPartition
@@ -121,6 +122,18 @@ class BrokerUnavailable(ClusterError):
     """A broker cannot be reached or does not answer; worth trying again."""
 
     retriable = True
+
+
+class TargetCutBack(BrokerUnavailable):
+    """Partitions of the target append at offsets that they had before: what they had from there on is lost.
+
+    The attempt ends, and the next one tells. What this one has appended may hide the loss from it by then.
+    """
+
+    def __init__(self, message: str, places: Mapping[TopicPartition, int]) -> None:
+        """`places`: for partitions of the source the offset at which their target appended."""
+        super().__init__(message)
+        self.places = places
 
 
 class BrokerRefused(ClusterError):

@@ -33,13 +33,16 @@ class Position:
     """How far a source partition has been mirrored.
 
     `offset` is the last source offset that is done, as MirrorMaker 2 counts. The other fields are ours: where its last
-    record went, which incarnation of the topic it was read from, and the leader epoch of its last batch.
+    record went, which incarnation of the topic it was read from, the leader epoch of its last batch, and which
+    incarnation of the target topic it was written to.
     """
 
     offset: int
     target_offset: int = -1
     topic_id: str = ""
     leader_epoch: int = -1
+    target_topic_id: str = ""
+    target_lost_from: int = -1  # the first offset that the target has lost, as long as nothing may be written behind it
 
 
 class Run(NamedTuple):

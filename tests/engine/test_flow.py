@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +14,17 @@ from heliograph.engine.flow import FlowDriver
 from heliograph.engine.lane import Lane
 from heliograph.engine.task import LaneTask
 from heliograph.errors import StaleLane, TakenOver
+from heliograph.kafka import writing
+from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.ledger import entries
 from heliograph.ledger.entries import operation_owner
 from heliograph.model import LedgerEntry, TopicPartition
 from tests.chaos.stage import admin_of
 from tests.checker.stock_reader import read_committed
 from tests.monitor.scene import Scene, make_scene
 from tests.waiting import wait_until
+from tests.zoo import raw
+from tests.zoo.forgotten import write
 
 pytestmark = pytest.mark.kafka
 
@@ -133,6 +139,49 @@ def test_a_frozen_lane_that_wakes_up_after_its_partitions_were_dealt_to_another_
             next(lane)
     copied = [TopicPartition(f"{scene.alias}.{scene.alias}-flowing", number) for number in range(2)]
     assert [len(list(read_committed(scene.target, where))) for where in copied] == [25, 25]
+
+
+@pytest.mark.parametrize("has_strays", [False, True], ids=["sweep", "strays"])
+def test_a_driver_that_was_overtaken_while_it_slept_ends_nothing_of_the_other(scene: Scene, has_strays: bool) -> None:
+    sleeper, other = driver_of(scene), driver_of(scene)
+    sleeper.take_over()
+    sleeper.lane_tasks(1)
+    if has_strays:
+        sleeper.lane_began(1)
+    other.take_over()
+    copy = TopicPartition(f"{scene.alias}.{scene.alias}-flowing", 0)
+    state = TopicPartition(other.settings.topics.state, 0)
+    with raw.network(scene.target, copy.topic, state.topic) as connected:
+        producer = TransactionalProducer(connected[1], f"heliograph-{other.name}-0a", 60_000)
+        record = entries.producer_record(other.name, other.owner, producer.stamp.producer_id, 0)
+        writing.append(*connected, state, [record])
+        write(connected, producer, copy)
+        with pytest.raises(TakenOver):
+            sleeper.lane_tasks(2)
+        producer.end(commit=True)
+    assert sleeper.was_taken_over
+    assert len(list(read_committed(scene.target, copy))) == 3
+
+
+def test_a_flow_that_is_stopped_as_it_is_dealt_runs_no_further_epoch(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops it ends the epoch before, for no other is known yet."""
+    driver = driver_of(scene)
+    driver.take_over()
+    looks: list[bool] = []
+
+    class StoppedAfterALook(threading.Event):
+        def is_set(self) -> bool:
+            looks.append(super().is_set())
+            driver.stop()
+            return looks[-1]
+
+    active = StoppedAfterALook()
+    active.set()
+    monkeypatch.setattr(driver, "_active", active)
+    assert driver.lane_tasks(1) == ()
+    assert looks[0]
 
 
 def test_lanes_that_end_well_are_not_fenced(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:

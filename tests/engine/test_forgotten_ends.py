@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from heliograph.control.cluster_topics import ClusterTopics
 from heliograph.control.flow_settings import flow_settings
+from heliograph.control.producer_pages import ProducerPages
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.lane import Lane
 from heliograph.engine.task import LaneTask
-from heliograph.kafka import positions
+from heliograph.errors import BrokerUnavailable
+from heliograph.kafka import positions, reading, writing
+from heliograph.kafka.access import Access
+from heliograph.kafka.admin import Admin
+from heliograph.kafka.network import Leader, Network
 from heliograph.kafka.producing import Batch
+from heliograph.kafka.reading import LATEST
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import TransactionalProducer
+from heliograph.kafka.trimming import trim
+from heliograph.ledger import writers
 from heliograph.model import EventKind, LedgerEntry, Position, TopicPartition
 from tests.checker.stock_reader import read_committed
 from tests.monitor.scene import Scene, make_scene
+from tests.waiting import wait_until
 from tests.zoo import raw
 from tests.zoo.forgotten import TRUSTING, open_partitions, write
 from tests.zoo.topics import create_topic, fresh_name
@@ -145,3 +154,84 @@ def test_a_lane_whose_target_others_route_records_to_does_not_wait_for_them(scen
         told = run(task)
         other.end(commit=False)
     assert (told.record_count, told.events) == (5, ())
+
+
+def compact(driver: FlowDriver, servers: str) -> None:
+    """Leave of the flow's state what compaction leaves, for whoever has not read it before."""
+    state = TopicPartition(driver.settings.topics.state, 0)
+    with Admin(Access("there", servers.split(","))) as admin:
+        admin.alter_topic_settings({state.topic: {"cleanup.policy": "compact,delete"}})
+    with raw.network(servers, state.topic) as (loop, network):
+        found = reading.read_to_end(loop, network, state.topic, {0: 0})
+        kept = {record.key: record for _, record in found}
+        trim(network, state, reading.list_offsets(network, state.topic, {0: LATEST})[0])
+        left = [record for record in kept.values() if record.value]
+        driver._bookkeeping.state_read_to = writing.append(loop, network, state, left)
+
+
+def test_it_is_ended_also_after_the_id_of_its_lane_was_packed(
+    scene: Scene, driver: FlowDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, copy, [name, *_] = pair_of(driver)
+    assert "packed" in ProducerPages(driver, 1).pack()
+    compact(driver, scene.target)
+    monkeypatch.setattr(writers, "_known", {})  # as in a process that has just begun
+    with raw.network(scene.target, copy.topic) as connected:
+        write(connected, TransactionalProducer(connected[1], name, 60_000), copy, joins=False)
+        driver.lane_tasks(2)
+        assert open_partitions(connected, [copy]) == []
+
+
+@pytest.mark.parametrize("is_gone", [False, True], ids=["filtered-out", "deleted"])
+def test_it_is_ended_also_where_nothing_is_copied_any_more(scene: Scene, driver: FlowDriver, is_gone: bool) -> None:
+    """Consumers of the copy would wait there for ever."""
+    source, copy, [name, *_] = pair_of(driver)
+    other = scene.source_topic("other", 5)
+    wait_until(driver.refresh, "the other topic")
+    driver.lane_tasks(2)
+    with raw.network(scene.target, copy.topic) as connected:
+        write(connected, TransactionalProducer(connected[1], name, 60_000), copy, joins=False)
+        driver._assignments = [item for item in driver.assignments if item.source.topic == other]
+        if is_gone:
+            with Admin(Access("there", scene.target.split(","))) as admin:
+                admin.delete_topics([copy.topic])
+            wait_until(lambda: bool(connected[1].look_up([copy.topic])), "the copy to be gone")
+        [task] = driver.lane_tasks(3)
+        assert is_gone or open_partitions(connected, [copy]) == []
+    assert run(task).record_count == 5
+    assert driver.lane_tasks(4)
+    assert (driver._unswept, driver._former) == ({}, [])
+    assert source not in {item.source for items in driver.lanes for item in items}
+
+
+def test_where_nothing_is_copied_any_more_it_is_tried_until_it_is_ended(
+    scene: Scene, driver: FlowDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the partition cannot be asked at first."""
+    _, copy, [name, *_] = pair_of(driver)
+    other = scene.source_topic("other", 5)
+    wait_until(driver.refresh, "the other topic")
+    driver.lane_tasks(2)
+    with raw.network(scene.target, copy.topic) as connected:
+        write(connected, TransactionalProducer(connected[1], name, 60_000), copy, joins=False)
+        driver._assignments = [item for item in driver.assignments if item.source.topic == other]
+        with monkeypatch.context() as patched:
+            patched.setattr(Network, "leader", without_leader(copy))
+            driver.lane_tasks(3)
+        assert driver._unswept == {copy: "has no leader"}
+        assert open_partitions(connected, [copy]) == [copy]
+        driver.lane_tasks(4)
+        assert open_partitions(connected, [copy]) == []
+    assert driver._unswept == {}
+
+
+def without_leader(where: TopicPartition) -> Callable[[Network, str, int], Leader]:
+    """`Network.leader`, as if nobody led this partition."""
+    leader = Network.leader
+
+    def told(network: Network, topic: str, partition: int) -> Leader:
+        if (topic, partition) == where:
+            raise BrokerUnavailable("nobody leads it")
+        return leader(network, topic, partition)
+
+    return told

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
 from contextlib import closing
 from uuid import UUID
 
@@ -14,6 +16,7 @@ from heliograph.engine.tables.columns import Gathered
 from heliograph.engine.tables.partition_read import PartitionRead
 from heliograph.kafka import records
 from heliograph.kafka.access import Access
+from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.network import Network
@@ -21,7 +24,10 @@ from heliograph.kafka.records import Record
 from heliograph.model import Assignment, LeftOut, Run, TopicPartition
 from heliograph.transforms.message import Message
 from tests.engine import test_copying, test_transformed_copy
+from tests.engine.ward import Ward
+from tests.zoo import raw
 from tests.zoo.internal_topics import announce, create_all, fresh_names
+from tests.zoo.odd_records import numbered
 
 HEADER = "x-from"
 RULES = CopyRules(TopicProvenance(header=HeaderRule(HEADER, ["west", "north"])))
@@ -131,3 +137,27 @@ def test_each_flow_counts_where_it_is_named(primary: EmbeddedCluster) -> None:
         announce(servers, one, 55)
         assert [both.is_mirrored(number) for number in (44, 55, 66)] == [True, True, False]
         assert not provenance.of(LeftOut()).is_mirrored(11)
+
+
+@pytest.mark.kafka
+def test_however_many_producers_an_answer_brings_they_are_looked_up_at_once(
+    ward: Ward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = ward.stations.source
+    names = create_all(servers)
+    announce(servers, names, 70_001, 70_003)
+    pieces = [raw.batch_of(numbered(1, n), stamp=ProducerStamp(70_000 + n, 0, False), sequence=0) for n in range(60)]
+    raw.append(servers, ward.bad, pieces)
+    looks: list[float] = []
+    original = Network.look_up
+
+    def look_up(network: Network, topics: Collection[str]) -> dict[str, int]:
+        if names.state in topics:
+            looks.append(time.monotonic())
+        return original(network, topics)
+
+    monkeypatch.setattr(Network, "look_up", look_up)
+    with ward.lane_walk(plan=ward.plan(left_out={ward.bad.topic: LeftOut(frozenset({names}))})) as walk:
+        walk.until_copied({ward.bad: 70})
+    assert ward.copied(ward.bad) == [*range(10), 0, 2, *range(4, 60)]
+    assert len(looks) < 10

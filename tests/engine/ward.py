@@ -64,11 +64,14 @@ class Ward(Mirror):
 
     def events(self) -> list[Event]:
         """Everything that the ledger tells of these partitions beside progress."""
+        return [event for entry in self.entries() for event in entry.events if event.source in self.pairs]
+
+    def entries(self) -> list[LedgerEntry]:
+        """All transactions since before these partitions were made, whoever made them."""
         with raw.network(self.stations.target, LEDGER_TOPIC) as (loop, network):
             found = reading.read_to_end(loop, network, LEDGER_TOPIC, {0: self.ledger_from})
             values = [record.value or b"" for _, record in found]
-        copied = [entry for entry in map(entries.decode, values) if isinstance(entry, LedgerEntry)]
-        return [event for entry in copied for event in entry.events if event.source in self.pairs]
+        return [entry for entry in map(entries.decode, values) if isinstance(entry, LedgerEntry)]
 
     def place(self, position: Position) -> None:
         """Write a position of the bad partition to the target."""

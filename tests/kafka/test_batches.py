@@ -54,6 +54,14 @@ def test_the_last_offset_counts_records_that_compaction_removed() -> None:
     assert header_of(handmade.data(10, 3, last_delta=8)).last_offset == 18
 
 
+def test_who_has_written_is_found_without_looking_at_anything_else() -> None:
+    pieces = handmade.data(0, producer_id=5), handmade.data(3, producer_id=6), handmade.old_format(1, 6, 2)
+    last = handmade.data(9, producer_id=7)
+    assert batches.producer_ids(memoryview(b"".join(pieces) + last)) == {5, 6, 7}
+    assert batches.producer_ids(memoryview(b"".join(pieces) + last[:-1])) == {5, 6}
+    assert batches.producer_ids(memoryview(pieces[0] + bytes(100))) == {5}
+
+
 def test_split_gives_each_complete_batch_with_its_format() -> None:
     pieces = [handmade.data(0, 3), handmade.old_format(1, 3, 1), handmade.old_format(0, 4, 1), handmade.data(5)]
     found = list(batches.split(memoryview(b"".join(pieces))))

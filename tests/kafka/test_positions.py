@@ -53,19 +53,25 @@ def test_keys_of_others_are_passed_over(key: bytes) -> None:
 
 
 def test_a_value_is_mm2s_offset_and_flat_fields_of_ours() -> None:
-    value = positions.encode_value(Position(41, 99, "id", 3))
-    assert value == b'{"offset":41,"targetOffset":99,"topicId":"id","leaderEpoch":3}'
+    value = positions.encode_value(Position(41, 99, "id", 3, "other", 7))
+    ours = b'"targetOffset":99,"topicId":"id","leaderEpoch":3,"targetTopicId":"other","targetLostFrom":7'
+    assert value == b'{"offset":41,' + ours + b"}"
     assert all(not isinstance(field, (dict, list)) for field in json.loads(value).values())
     assert positions.encode_value(Position(41)) == b'{"offset":41}'
 
 
-@given(st.builds(Position, st.integers(0, 2**62), st.integers(-1, 2**62), st.text("0123-abc"), st.integers(-1, 2**31)))
+_OFFSETS, _IDS = st.integers(-1, 2**62), st.text("0123-abc")
+
+
+@given(st.builds(Position, st.integers(0, 2**62), _OFFSETS, _IDS, st.integers(-1, 2**31), _IDS, _OFFSETS))
 def test_a_value_is_read_back_whole(position: Position) -> None:
     assert positions.decode_value(positions.encode_value(position)) == position
 
 
-def test_values_of_mm2_and_deleted_ones_are_understood() -> None:
+def test_values_of_mm2_and_older_and_deleted_ones_are_understood() -> None:
     assert positions.decode_value(b'{"offset":7}') == Position(7)
+    before_targets_had_ids = b'{"offset":41,"targetOffset":99,"topicId":"id","leaderEpoch":3}'
+    assert positions.decode_value(before_targets_had_ids) == Position(41, 99, "id", 3)
     assert positions.decode_value(None) is None
     assert positions.decode_value(b"null") is None
 

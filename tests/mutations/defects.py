@@ -13,6 +13,7 @@ _FORGOTTEN = "tests/engine/test_forgotten_ends.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
 _WAITING = "tests/engine/test_partitions_wait.py"
 _PAIRING = "tests/recovery/test_pairing.py"
+_TARGET_LOSS = "tests/engine/test_target_loss.py"
 _LOSS = "tests/engine/test_loss.py::test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows"
 
 # -- records -----------------------------------------------------------------------------------------------
@@ -614,7 +615,7 @@ _POSITIONS = (
         "provenance-fails-open",
         "A batch of an id that is not known yet is looked up in the state before it is passed on.",
         "ledger/writers.py",
-        "            return False\n        self._follow()\n",
+        "            self.meet([producer_id])\n",
         "            return False\n",
         ("tests/engine/test_provenance.py::test_each_flow_counts_where_it_is_named",),
     ),
@@ -747,6 +748,38 @@ _POSITIONS = (
         (f"{_FORGOTTEN}::test_a_lane_does_not_write_behind_what_only_the_driver_can_end",),
     ),
     Defect(
+        "forget-producer-ids-that-are-packed",
+        "What a lane left open is found also after its producer id was packed.",
+        "engine/past_writes.py",
+        "    return frozenset(known.ids)\n",
+        "    return frozenset(known.single)\n",
+        (f"{_FORGOTTEN}::test_it_is_ended_also_after_the_id_of_its_lane_was_packed",),
+    ),
+    Defect(
+        "look-only-where-something-is-still-copied",
+        "What a lane left open is ended also if its partition is copied no more.",
+        "engine/flow.py",
+        "        before = {*self._former, *(item for items in self._plan.lanes for item in items)}\n",
+        "        before = {*self._former}\n",
+        (f"{_FORGOTTEN}::test_it_is_ended_also_where_nothing_is_copied_any_more[filtered-out]",),
+    ),
+    Defect(
+        "try-only-once-where-nothing-is-copied",
+        "Where a partition that is copied no more cannot be asked, it is asked again.",
+        "engine/flow.py",
+        "        self._former = [item for item in former if item.target in unswept]\n",
+        "        self._former = [item for item in former if item.target not in unswept]\n",
+        (f"{_FORGOTTEN}::test_where_nothing_is_copied_any_more_it_is_tried_until_it_is_ended",),
+    ),
+    Defect(
+        "deal-although-the-flow-was-stopped",
+        "A flow that is stopped at the moment of a deal runs no further epoch.",
+        "engine/flow.py",
+        "        if not self._active.is_set():  # whoever",
+        "        if not self.deal:  # whoever",
+        ("tests/engine/test_flow.py::test_a_flow_that_is_stopped_as_it_is_dealt_runs_no_further_epoch",),
+    ),
+    Defect(
         "take-a-lane-that-routes-for-one-that-is-gone",
         "A lane does not wait for others that send records to its targets.",
         "engine/lane_books.py",
@@ -769,6 +802,17 @@ _POSITIONS = (
         "        elif is_held_back:\n",
         "        elif not pieces:\n",
         ("tests/kafka/test_login_again.py::test_requests_on_their_way_are_all_answered_in_order",),
+    ),
+    Defect(
+        "strangers-for-good-before-the-flow-has-begun",
+        "Who writes while a broker does not know of the flow yet is not taken for a stranger for good.",
+        "ledger/writers.py",
+        "        if self._follow():\n",
+        "        if self._follow() or met:\n",
+        (
+            "tests/ledger/test_writers.py"
+            "::test_who_writes_while_a_broker_does_not_know_of_the_flow_is_no_stranger_for_good",
+        ),
     ),
     Defect(
         "provenance-takes-a-refusal-for-a-flow-that-has-not-begun",
@@ -827,12 +871,52 @@ _POSITIONS = (
         (f"{_LOSS}[retention-exactly-once]",),
     ),
     Defect(
+        "more-runs-than-a-ledger-entry-can-hold",
+        "A transaction has no more runs than fit into its ledger entry.",
+        "engine/lane_session.py",
+        "        most_runs = self._settings.most_runs\n",
+        "        most_runs = 1e9 + self._settings.most_runs\n",
+        ("tests/engine/test_many_runs.py::test_a_lane_commits_before_there_are_too_many",),
+    ),
+    Defect(
         "losses-on-the-target-are-not-noticed",
         "A target that ends before what was written to it is told.",
         "engine/loss.py",
-        "    if position.target_offset < end:\n",
-        "    if end >= 0:\n",
-        ("tests/engine/test_target_loss.py::test_by_policy_it_goes_on_where_it_was_and_is_told_once",),
+        "    if written_to < first:\n",
+        "    if first >= 0:\n",
+        (f"{_TARGET_LOSS}::test_by_policy_it_goes_on_where_it_was_and_is_told_once",),
+    ),
+    Defect(
+        "another-target-topic-is-not-noticed",
+        "A target topic that was created again is told, however much somebody else has written to it.",
+        "engine/loss.py",
+        '    if topic_id and position.target_topic_id not in ("", topic_id):\n',
+        '    if not topic_id and position.target_topic_id not in ("", topic_id):\n',
+        (f"{_TARGET_LOSS}::test_a_target_that_was_created_again_and_filled_by_somebody_else_is_noticed[stop]",),
+    ),
+    Defect(
+        "aborted-records-hide-a-loss-on-the-target",
+        "A lane that has written to a target that lost records tells it, however far it came before it noticed.",
+        "engine/lane.py",
+        "                    self._cut_back.update(error.places)\n",
+        "                    self._cut_back.clear()\n",
+        (f"{_TARGET_LOSS}::test_by_policy_a_running_lane_goes_on_and_tells_it_once[by-offset]",),
+    ),
+    Defect(
+        "a-loss-on-the-target-is-forgotten",
+        "Once a loss on the target was noticed, a partition goes on only by policy, whoever writes there meanwhile.",
+        "engine/lane_session.py",
+        "            self._barred[source] = replace(position, target_lost_from=lost.from_offset)\n",
+        "            self._barred[source] = replace(position)\n",
+        (f"{_TARGET_LOSS}::test_what_was_noticed_once_is_not_hidden_by_what_others_write_later",),
+    ),
+    Defect(
+        "flows-with-sql-do-not-notice-losses-on-the-target",
+        "A flow with SQL tells what its target has lost, as every flow does.",
+        "engine/tables/lane_reader.py",
+        "        self._losses = target_losses(self._target, wanted, known)\n",
+        "        self._losses = target_losses(self._target, (), known)\n",
+        ("tests/engine/tables/test_lane_pair.py::test_records_that_the_target_has_lost_are_told[stop-30]",),
     ),
     Defect(
         "truncation-is-not-noticed",

@@ -13,7 +13,7 @@ from heliograph.kafka import reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.leftovers import Background, Sweep, check_reached, end_leftovers, open_leftovers
-from heliograph.kafka.network import Network, opened
+from heliograph.kafka.network import UNKNOWN_TOPIC, Network, opened
 from heliograph.kafka.newest_positions import PositionReader
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.transaction import take_all
@@ -69,10 +69,19 @@ class Bookkeeping:
             writing.append(loop, network, self._state, [entries.producer_record(self._flow, owner, number, now)])
 
     def announce_deal(self, owner: str, deal: int) -> None:
-        """Write down that lanes of earlier deals must end: their partitions are dealt to others."""
+        """Write down that lanes of earlier deals must end: their partitions are dealt to others.
+
+        Raises if the flow has another owner by now.
+        """
         record = entries.deal_record(self._flow, owner, deal, int(time.time() * 1000))
         with self._network() as (loop, network):
+            self._follow_state(loop, network, owner)
             writing.append(loop, network, self._state, [record])
+
+    def check_owner(self, owner: str) -> None:
+        """Raises if the flow has another owner by now."""
+        with self._network() as (loop, network):
+            self._follow_state(loop, network, owner)
 
     def fence(
         self,
@@ -80,15 +89,17 @@ class Bookkeeping:
         targets: Collection[TopicPartition],
         sources: Mapping[TopicPartition, TopicPartition] | None = None,
         writes_elsewhere: bool = False,
+        former: Collection[TopicPartition] = (),
     ) -> dict[TopicPartition, str]:
         """End the open transactions of all these ids everywhere, and lock out whoever still writes under them.
 
-        `sources` tells of targets whose copies they are, where nothing else is written to them.
+        `sources` tells of targets whose copies they are, where nothing else is written to them; `former` are targets
+        that nothing is written to any more.
         Returns the targets where that could not be done, and why; without the books themselves nothing can go on.
         """
         with self._network() as (loop, network):
             producers = take_all(network, sorted(transactional_ids), _FENCE_TIMEOUT_MS)
-            network.look_up({where.topic for where in targets})
+            targets = _found(network, targets, former)
             ids = partial(producer_ids, network, self._state.topic)
             ledger, books = TopicPartition(self._topics.ledger, 0), self._books(network)
             # First the books: a transaction that is open there hides the positions, by which others are judged.
@@ -100,10 +111,15 @@ class Bookkeeping:
             # Elsewhere others write too: what hides something there need not be ours.
             return {where: reason for where, reason in found.unreachable.items() if where in targets}
 
-    def find_open(self, targets: Collection[TopicPartition], writes_elsewhere: bool = False) -> Sweep:
+    def find_open(
+        self,
+        targets: Collection[TopicPartition],
+        writes_elsewhere: bool = False,
+        former: Collection[TopicPartition] = (),
+    ) -> Sweep:
         """Where transactions of the flow are open while no lane runs, and which targets cannot be asked, and why."""
         with self._network() as (_, network):
-            network.look_up({where.topic for where in targets})
+            targets = _found(network, targets, former)
             written = {*targets, *(other_partitions(network, targets) if writes_elsewhere else ())}
             ids = partial(producer_ids, network, self._state.topic)
             found = open_leftovers(network, written | self._books(network), ids, _LOOK_SECONDS)
@@ -140,6 +156,14 @@ class Bookkeeping:
     def _network(self) -> AbstractContextManager[tuple[Loop, Network]]:
         topics = self._topics
         return opened(self._target, [topics.offsets, topics.ledger, topics.state, topics.journal])
+
+
+def _found(
+    network: Network, targets: Collection[TopicPartition], former: Collection[TopicPartition]
+) -> set[TopicPartition]:
+    """All of them but those that nothing is written to any more and whose topic is gone: nobody can wait there."""
+    missing = network.look_up({where.topic for where in (*targets, *former)})
+    return {*targets, *(where for where in former if missing.get(where.topic) != UNKNOWN_TOPIC)}
 
 
 def _was_owned(loop: Loop, network: Network, state: TopicPartition) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
 from heliograph.engine.provenance import TopicProvenance
 from heliograph.engine.runs import add_run
-from heliograph.errors import BrokerUnavailable, MalformedRecord, PartitionFailed
+from heliograph.errors import MalformedRecord, PartitionFailed, TargetCutBack
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.batches import BatchHeader
@@ -25,6 +25,7 @@ Done = Callable[[], None]
 # Each batch costs a broker a request of its own, so batches below this size are joined where several come together.
 _SMALL_BATCH_BYTES = 4 * 1024
 _JOINED_BYTES = 128 * 1024
+_MOST_PIECES = 10_000  # of a batch that is built anew: its transaction must not have too many
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,11 @@ class PartitionCopy:
         self._begins_at = point.offset if is_new else -1
 
     @property
+    def provenance(self) -> TopicProvenance:
+        """What of the topic is not passed on."""
+        return self._rules.provenance
+
+    @property
     def has_moved(self) -> bool:
         """Whether anything was finished since the last commit, be it only skipped."""
         return self._done_to > self._committed_to
@@ -182,7 +188,7 @@ class PartitionCopy:
         done.extend(self._told(target, some) for target, some in progress.items())
         self._begins_at = -1
         position = Position(self._done_to - 1, self._target_offset, str(self.point.topic_id), self._done_epoch)
-        return done, position
+        return done, replace(position, target_topic_id=self._target.topic_id)
 
     def failure_event(self) -> Event | None:
         """What is to be told of records that could not be mirrored since the last commit, if there are any."""
@@ -254,7 +260,7 @@ class PartitionCopy:
         except MalformedRecord:  # whole batches can be passed on without being read; the target says what it takes
             self._send_each(small, on_done)
             return
-        pieces = tuple((header.base_offset, header.record_count) for header, _ in small)
+        pieces = _joined((header.base_offset, header.record_count) for header, _ in small)
         newest = max(header.max_timestamp for header, _ in small)
         times = _Times.spread(small[0][0].first_timestamp, newest, sum(length for _, length in pieces))
         sent = _Sent(pieces, len(data), times, self.point.offset, self.point.last_fetched_epoch)
@@ -312,9 +318,9 @@ class PartitionCopy:
         )
 
     def _send_records(self, wanted: list[Record], compression: int, target: TargetPartition) -> None:
-        """Encode and queue; in halves as long as a batch is larger than the target allows."""
-        data = records.encode(wanted, compression=compression)
-        if self._is_too_large(len(data)):
+        """Encode and queue; in halves as long as a batch is larger than the target or the ledger allows."""
+        data, pieces = records.encode(wanted, compression=compression), _consecutive(wanted)
+        if self._is_too_large(len(data)) or len(pieces) > _MOST_PIECES:
             if len(wanted) == 1:
                 self.point.offset = wanted[0].offset  # all before it goes its way; here the partition stops
                 raise self._oversized(wanted[0].offset, len(data))
@@ -326,7 +332,7 @@ class PartitionCopy:
         times = _Times(min(stamps), max(stamps), sum(stamps))
         next_offset = wanted[-1].offset + 1
         epoch = self.point.last_fetched_epoch
-        self._put(data, _Sent(_consecutive(wanted), len(data), times, next_offset, epoch), target)
+        self._put(data, _Sent(pieces, len(data), times, next_offset, epoch), target)
 
     def _oversized(self, offset: int, size: int) -> PartitionFailed:
         limit, topic = self.assignment.max_batch_bytes, self.assignment.target.topic
@@ -368,7 +374,8 @@ class PartitionCopy:
         sent.target = target.name
         self._sent.append(sent)
         is_rebuilt = sent.on_done is None
-        self._outgoing.put(target, Queued(data, partial(self._appended, sent), self.assignment.source, is_rebuilt))
+        on_appended = partial(self._appended, sent)
+        self._outgoing.put(target, Queued(data, on_appended, self.assignment.source, is_rebuilt, len(sent.pieces)))
 
     def _appended(self, sent: _Sent, base_offset: int) -> None:
         """Partitions of the target answer each in order; done is only what has all before it done."""
@@ -379,7 +386,8 @@ class PartitionCopy:
         last = progress.add(sent, base_offset)
         if sent.target == self.assignment.target:
             if base_offset <= self._target_offset:
-                raise BrokerUnavailable(f"{sent.target}: wrote at offset {base_offset} after {self._target_offset}")
+                what = f"{sent.target}: wrote at offset {base_offset} after {self._target_offset}"
+                raise TargetCutBack(what, {self.assignment.source: base_offset})
             self._target_offset = last
         sent.is_done = True
         while self._sent and self._sent[0].is_done:
@@ -395,10 +403,18 @@ def _together(one: _Times, other: _Times) -> _Times:
 
 def _consecutive(wanted: Sequence[Record]) -> list[tuple[int, int]]:
     """Rows of consecutive offsets: where each begins, and how long it is."""
+    return _joined((record.offset, 1) for record in wanted)
+
+
+def _joined(pieces: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Rows of offsets, as few as there can be."""
     rows: list[tuple[int, int]] = []
-    for record in wanted:
-        if rows and sum(rows[-1]) == record.offset:
-            rows[-1] = (rows[-1][0], rows[-1][1] + 1)
+    begin = end = -1
+    for offset, length in pieces:
+        if offset == end:
+            rows[-1] = (begin, end + length - begin)
         else:
-            rows.append((record.offset, 1))
+            rows.append((offset, length))
+            begin = offset
+        end = offset + length
     return rows

@@ -11,7 +11,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -149,6 +150,7 @@ class FlowDriver:
         self._assignments: Sequence[Assignment] = ()
         self._plan = _Plan([], {})
         self._unswept: Mapping[TopicPartition, str] = {}  # targets where old transactions may still be open, and why
+        self._former: Collection[Assignment] = ()  # those of earlier plans among them that are copied no more
         self._sweep_after = _SHORTEST_EPOCH_SECONDS  # from one attempt to end them to the next
         self._look_elsewhere_at = 0.0
         self.deal = 0  # Spark counts epochs from 1 again with every query; deals are never counted again
@@ -221,9 +223,23 @@ class FlowDriver:
         self._settle()
 
     def _fence(self, ids: Collection[str]) -> None:
-        elsewhere = self._writes_elsewhere
-        sources = {} if elsewhere else only_sources(self._assignments)
-        self._note_unswept(self._bookkeeping.fence(ids, self._targets(), sources, elsewhere))
+        elsewhere, former = self._writes_elsewhere, self._no_longer_assigned()
+        sources = {} if elsewhere else only_sources((*self._assignments, *former))
+        targets, left = _targets(self._assignments), _targets(former)
+        self._note_unswept(self._bookkeeping.fence(ids, targets, sources, elsewhere, left), former)
+
+    def _fence_lanes(self) -> None:
+        """Lock out all lanes; but first make sure that they are ours, and not those of a mirror that has followed."""
+        ids = self._lane_ids()
+        with self._noting_take_over():
+            self._bookkeeping.check_owner(self.owner)
+        self._fence(ids)
+
+    def _no_longer_assigned(self) -> set[Assignment]:
+        """What lanes of the newest plan have copied too, and what they or others may have left open before."""
+        targets = _targets(self._assignments)
+        before = {*self._former, *(item for items in self._plan.lanes for item in items)}
+        return {item for item in before if item.target not in targets}
 
     def _sweep(self) -> None:
         """Whatever earlier lanes have left open is ended: nobody else looks at partitions that other lanes get now."""
@@ -231,14 +247,16 @@ class FlowDriver:
         looks_elsewhere = self._writes_elsewhere and now >= self._look_elsewhere_at
         if looks_elsewhere:
             self._look_elsewhere_at = now + _SHORTEST_EPOCH_SECONDS  # the epochs of flows with SQL are short
-        found = self._bookkeeping.find_open(self._targets(), looks_elsewhere)
+        former = self._no_longer_assigned()
+        found = self._bookkeeping.find_open(_targets(self._assignments), looks_elsewhere, _targets(former))
         if found.ended:
-            self._fence(self._lane_ids())
+            self._fence_lanes()
         else:
-            self._note_unswept(found.unreachable)
+            self._note_unswept(found.unreachable, former)
 
-    def _note_unswept(self, unswept: Mapping[TopicPartition, str]) -> None:
+    def _note_unswept(self, unswept: Mapping[TopicPartition, str], former: Collection[Assignment]) -> None:
         before, self._unswept = self._unswept, unswept
+        self._former = [item for item in former if item.target in unswept]
         if not unswept:
             self._sweep_after = _SHORTEST_EPOCH_SECONDS
         for where, reason in unswept.items():
@@ -258,8 +276,13 @@ class FlowDriver:
 
     def confirm_owner(self) -> None:
         """Read the ledger; raises, and remembers, when the flow belongs to another mirror by now."""
-        try:
+        with self._noting_take_over():
             self._bookkeeping.refresh(self.owner, {item.source for item in self._assignments})
+
+    @contextmanager
+    def _noting_take_over(self) -> Iterator[None]:
+        try:
+            yield
         except TakenOver:
             self.was_taken_over = True
             raise
@@ -342,6 +365,8 @@ class FlowDriver:
         if not self._active.is_set():
             return ()
         self.deal += 1  # first of all: whoever ends the epoch from now on means this one
+        if not self._active.is_set():  # whoever has ended it just before meant the one before, but wants no other
+            return ()
         self.doings.clear()
         self._is_stuck = False
         self._planning_since, self._planned_at = time.monotonic(), math.inf
@@ -368,18 +393,16 @@ class FlowDriver:
         One that did not say that it is done may be frozen, or cut off from us, and wake up later. First it is written
         down that it must end, should it begin again; then it is locked out, should it be in the middle of its work.
         """
-        self._bookkeeping.announce_deal(self.owner, self.deal)
+        with self._noting_take_over():  # first of all, for what another mirror has begun must not be ended
+            self._bookkeeping.announce_deal(self.owner, self.deal)
         with self._lock:
             has_strays = self._lanes_begun > self._lanes_done
             self._lanes_begun = self._lanes_done = 0
         if has_strays:
             log.warning("%s: a lane did not end well: all lanes are fenced before others begin", self.name)
-            self._fence(self._lane_ids())
+            self._fence_lanes()
         elif self.settings.lane.is_exactly_once or self._unswept:
             self._sweep()
-
-    def _targets(self) -> set[TopicPartition]:
-        return {assignment.target for assignment in self._assignments}
 
     def _lane_count(self) -> int:
         return max(1, min(self.settings.max_lanes, len(self._assignments), self._lane_limit))
@@ -533,3 +556,7 @@ class FlowDriver:
             mirrored_topics=frozenset(topics & {source.topic for source in books.positions}),
         )
         return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)
+
+
+def _targets(assignments: Iterable[Assignment]) -> set[TopicPartition]:
+    return {assignment.target for assignment in assignments}

@@ -11,7 +11,14 @@ from heliograph.engine.lane_session import LaneSession
 from heliograph.engine.pulse import TRYING_AGAIN, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
-from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, PartitionsWait, TransformWaits
+from heliograph.errors import (
+    AuthenticationFailed,
+    ClusterError,
+    PartitionFailed,
+    PartitionsWait,
+    TargetCutBack,
+    TransformWaits,
+)
 from heliograph.kafka.access import Access
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 
@@ -51,6 +58,7 @@ class Lane:
         self._set_aside_until = math.inf
         self._rest_seconds = _FIRST_REST
         self._told = dict(plan.set_aside)
+        self._cut_back: dict[TopicPartition, int] = {}  # where targets have appended again at offsets that they had
         self._refused: dict[TopicPartition, tuple[float, float]] = {}  # by the target, first and last, for now
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
 
@@ -66,6 +74,7 @@ class Lane:
                 self._session_should_end,
                 self._set_aside,
                 self._told,
+                self._cut_back,
                 self._transforms,
                 self._heart,
             )
@@ -83,6 +92,8 @@ class Lane:
                     raise
                 if isinstance(error, PartitionsWait) and self._lasts(error):
                     continue
+                if isinstance(error, TargetCutBack):
+                    self._cut_back.update(error.places)
                 longest = self._longest_backoff(error)
                 why = str(error)
                 self._on_trouble(f"lane {self._plan.lane}: {why}{TRYING_AGAIN}{backoff:.1f} s")

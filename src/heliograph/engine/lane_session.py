@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,21 +24,19 @@ from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
-from heliograph.engine.loss import Loss, Suspicion, examine, target_loss, why_missing
+from heliograph.engine.loss import Loss, Suspicion, examine, target_losses, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
-from heliograph.engine.provenance import Provenance
+from heliograph.engine.provenance import Provenance, meet_writers
 from heliograph.engine.pulse import IDLE, Heart
 from heliograph.engine.settings import LaneSettings
-from heliograph.engine.source_broker import FetchBuffer, SourceBroker
+from heliograph.engine.source_broker import Arrival, FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
-from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
 from heliograph.kafka.network import Network, check, error_name
-from heliograph.kafka.reading import LATEST
 from heliograph.kafka.transaction import Producer
 from heliograph.model import (
     Assignment,
@@ -78,6 +76,7 @@ class LaneSession:
         should_end: Callable[[], bool],
         set_aside: dict[TopicPartition, str],
         told: dict[TopicPartition, str],
+        cut_back: dict[TopicPartition, int],
         transforms: LaneTransforms | None = None,
         heart: Heart | None = None,
     ) -> None:
@@ -89,6 +88,8 @@ class LaneSession:
         self._settings = settings
         self._set_aside = set_aside
         self._told = told  # what the ledger says of partitions that are set aside
+        self._cut_back = cut_back  # where targets were seen to have lost something, until that is written down
+        self._barred: dict[TopicPartition, Position] = {}  # positions to be written down where nothing goes on
         self._should_end = should_end
         self._end_by: float | None = None
         # Source and target share it, so it may be run for the sake of one while the other fails.
@@ -100,6 +101,7 @@ class LaneSession:
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
         self._suspicions: dict[TopicPartition, Suspicion] = {}
+        self._has_writers = any(left_out.flows for left_out in plan.left_out.values())
         self._events: list[Event] = []
         self._to_resume = set(told)
         self._unbegun: dict[TopicPartition, Assignment] = {}  # without a leader, or a place to begin before it has one
@@ -131,7 +133,8 @@ class LaneSession:
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
         # transactions strictly one after the other keeps positions and ledger in order all the same.
         self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
-        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail)
+        most_runs = self._settings.most_runs
+        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail, most_runs)
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
@@ -158,7 +161,7 @@ class LaneSession:
         """Let the next producer write the next transaction. A long series of them may have given it a new id."""
         self._producers.rotate(-1)
         self._books.announce(self._producers[0])
-        self._outgoing.producer = self._producers[0]
+        self._outgoing.turn_to(self._producers[0])
 
     def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
         """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
@@ -201,7 +204,10 @@ class LaneSession:
                 self._put_aside(source, WHY_NOWHERE)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
-        target_losses = self._target_losses(wanted, known)
+        losses = target_losses(self._target, wanted, known, self._cut_back)
+        for item in wanted:
+            if item.source not in losses:  # what was lost had not been committed
+                self._cut_back.pop(item.source, None)
         for item in wanted:
             position = known.get(item.source)
             offset = starts[item.source] if position is None else position.offset + 1
@@ -210,15 +216,16 @@ class LaneSession:
             point = FetchPoint(*_named(item.source, topic_id), offset, last_fetched_epoch=epoch)
             target = self._outgoing.partition(item.target)
             target_offset = -1 if position is None else position.target_offset
-            lost = target_losses.get(item.source)
+            lost = losses.get(item.source)
             if lost is not None:
                 target_offset = lost.from_offset - 1
             arguments = (item, point, target, self._outgoing, target_offset, rules[item.source.topic], position is None)
             self._copies[item.source] = self._copy_of(arguments)
             if position is None and self._settings.start_may_move:
                 self._write_down_start(self._copies[item.source])
-            if lost is not None:
+            if lost is not None and position is not None:
                 if not self._goes_on_after(item.source, lost):
+                    self._bar(item.source, position, lost)
                     continue
                 self._write_down_start(self._copies[item.source])  # told once
             if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
@@ -226,14 +233,10 @@ class LaneSession:
             else:
                 self._incoming.read(point)
 
-    def _target_losses(
-        self, wanted: list[Assignment], known: dict[TopicPartition, Position]
-    ) -> dict[TopicPartition, Loss]:
-        """Which partitions of the target end before what was written to them."""
-        written = {item.source: item.target for item in wanted if item.source in known}
-        ends = reading.list_many(self._target, dict.fromkeys(written.values(), LATEST))
-        found = {source: target_loss(known[source], target, ends[target]) for source, target in written.items()}
-        return {source: loss for source, loss in found.items() if loss is not None}
+    def _bar(self, source: TopicPartition, position: Position, lost: Loss) -> None:
+        """Write down that the target has lost something: soon others may have written there beyond the position."""
+        if position.target_lost_from < 0:
+            self._barred[source] = replace(position, target_lost_from=lost.from_offset)
 
     def _write_down_start(self, copy: PartitionCopy) -> None:
         """At once: an attempt that finds no position would begin at another place, and skip what came meanwhile."""
@@ -342,16 +345,25 @@ class LaneSession:
             if not self._incoming.arrivals:
                 self._loop.run_once(0.1)
         yield from self._finish_commit()
-        if self._began is not None or self._events:
+        if self._began is not None or self._events or self._barred:
             self._begin_commit()
             yield from self._finish_commit()
 
     def _look_at_arrivals(self) -> None:
         """Here and not where responses come in: looking at them may need answers from brokers."""
-        while self._incoming.arrivals:
-            arrival = self._incoming.arrivals.popleft()
-            self._look_at(*arrival)
-            arrival.broker.looked_at(arrival)
+        while waiting := list(self._incoming.arrivals):
+            if self._has_writers:
+                self._meet_writers(waiting)
+            for arrival in waiting:
+                self._incoming.arrivals.popleft()
+                self._look_at(*arrival)
+                arrival.broker.looked_at(arrival)
+
+    def _meet_writers(self, waiting: Iterable[Arrival]) -> None:
+        self._heart.beat(self._doing)
+        arrived = [fetched for arrival in waiting for fetched in arrival.result.partitions]
+        found = ((self._copies.get(TopicPartition(one.point.topic, one.point.partition)), one) for one in arrived)
+        meet_writers((copy.provenance, fetched.records) for copy, fetched in found if copy is not None)
 
     def _look_at(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
         if result.error_code in _SESSION_LOST:
@@ -381,15 +393,15 @@ class LaneSession:
             if self._began is None:
                 self._began = time.monotonic()
 
-    def _send_waiting(self) -> None:
+    def _send_waiting(self, is_last: bool = False) -> None:
         """Send queued batches, after their partitions have joined the transaction."""
         if new := self._outgoing.unjoined():
             sources = {batch.source for target in new.values() for batch in target.queue}
             self._producer.join(new.keys() | self._books.partitions(sources))
-        self._outgoing.pump()
+        self._outgoing.pump(is_last)
 
     def _commit_is_due(self) -> bool:
-        if self._events:
+        if self._events or self._barred or self._outgoing.has_sent_enough:
             return True
         if self._began is None:
             return False
@@ -412,8 +424,9 @@ class LaneSession:
         self._touched = {where: copy for where, copy in self._touched.items() if copy.has_queued}
         self._began = time.monotonic() if self._touched else None
         entry = self._ledger_entry([progress for some, _ in finished for progress in some])
-        if finished or entry.events:
-            reached_to = {some[0].source: position for some, position in finished}
+        if finished or entry.events or self._barred:
+            reached_to = {some[0].source: position for some, position in finished} | self._barred
+            self._barred = {}
             self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to))
             self._closing_since = time.monotonic()
             self._take_turns()
@@ -421,7 +434,7 @@ class LaneSession:
     def _drain(self) -> None:
         """Append all that was read: a partition that writes to several cannot be cut in the middle."""
         while not self._outgoing.is_idle:
-            self._send_waiting()
+            self._send_waiting(is_last=True)
             self._loop.run_once(0.1)
 
     def _advance_commit(self) -> Iterator[LedgerEntry]:
@@ -432,7 +445,9 @@ class LaneSession:
         self._closing, self._closing_since = None, math.inf
         self._moves += 1
         for event in entry.events:
-            if event.kind is EventKind.SET_ASIDE:
+            if event.kind is EventKind.TARGET_LOSS:
+                self._cut_back.pop(event.source, None)
+            elif event.kind is EventKind.SET_ASIDE:
                 self._told[event.source] = event.reason
             elif event.kind is EventKind.RESUMED:
                 self._told.pop(event.source, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from heliograph.kafka import reading
 from heliograph.kafka.fetching import FetchPoint
 from heliograph.kafka.network import Network, error_name
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import EventKind, Position, TopicPartition
+from heliograph.model import Assignment, EventKind, Position, TopicPartition
 
 _UNKNOWN_TOPIC = 3
 
@@ -62,14 +63,51 @@ def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | 
     return None
 
 
-def target_loss(position: Position, target: TopicPartition, end: int) -> Loss | None:
-    """What the target has lost of what a position says was written there, if it ends before that."""
-    if position.target_offset < end:
+def target_losses(
+    target: Network,
+    assignments: Iterable[Assignment],
+    known: Mapping[TopicPartition, Position],
+    cut_back: Mapping[TopicPartition, int] | None = None,
+) -> dict[TopicPartition, Loss]:
+    """By source, which partitions of the target have lost something of what was written to them.
+
+    `cut_back` tells where targets were seen to append at offsets that they had before. By now they may reach further
+    again, with what was appended and aborted then.
+    """
+    written = {item.source: item.target for item in assignments if item.source in known}
+    ends = reading.list_many(target, dict.fromkeys(written.values(), LATEST))
+    found: dict[TopicPartition, Loss] = {}
+    for source, where in written.items():
+        end = min(ends[where], (cut_back or {}).get(source, ends[where]))
+        loss = target_loss(known[source], where, end, target.incarnation(where.topic))
+        if loss is not None:
+            found[source] = loss
+    return found
+
+
+def target_loss(position: Position, target: TopicPartition, end: int, topic_id: str = "") -> Loss | None:
+    """What the target has lost of what a position says was written there.
+
+    It is another topic, or it ends before that, or did so once and nobody has said since that mirroring may go on.
+    """
+    written_to = position.target_offset
+    if written_to < 0:
         return None
-    what = f"{target} on the target ends at offset {end}, though it had been written up to offset"
-    why = "it was created anew or cut back, and what was mirrored there is lost"
-    lost = (end, position.target_offset + 1)
-    return Loss(EventKind.TARGET_LOSS, *lost, position.offset + 1, f"{what} {position.target_offset}: {why}")
+    if topic_id and position.target_topic_id not in ("", topic_id):
+        first = 0
+        reason = (
+            f"{target} on the target is not the topic that had been written to up to offset {written_to}: that was "
+            "deleted and created again, or has another name, and what was mirrored to it is not there"
+        )
+    else:
+        first = end if position.target_lost_from < 0 else position.target_lost_from
+        reason = (
+            f"{target} on the target ends at offset {first}, though it had been written up to offset {written_to}: "
+            "it was created anew or cut back, and what was mirrored there is lost"
+        )
+    if written_to < first:
+        return None
+    return Loss(EventKind.TARGET_LOSS, first, written_to + 1, position.offset + 1, reason)
 
 
 def why_missing(error_code: int) -> str:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from heliograph.engine.window import Window
-from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed, PartitionsWait
+from heliograph.errors import (
+    BrokerRefused,
+    ClusterError,
+    MalformedRecord,
+    PartitionFailed,
+    PartitionsWait,
+    TargetCutBack,
+)
 from heliograph.kafka import batches, producing, records
 from heliograph.kafka.connection import Buffer, LossHandler
 from heliograph.kafka.network import Network, error_name
@@ -45,6 +52,7 @@ class Queued(NamedTuple):
     on_appended: OnAppended
     source: TopicPartition
     is_rebuilt: bool = False  # in memory of its own, not in that of a fetch response
+    runs: int = 1  # of consecutive records, at most: each is told in the ledger
 
 
 @dataclass(eq=False)
@@ -54,6 +62,7 @@ class TargetPartition:
     name: TopicPartition
     broker_id: int
     queue: deque[Queued] = field(default_factory=deque)
+    topic_id: str = ""  # empty where the cluster gives topics none
 
 
 class _Request(NamedTuple):
@@ -71,9 +80,21 @@ class Outgoing:
     A batch gets its producer's stamp as it leaves: what waits may belong to the next transaction, and another producer.
     """
 
-    def __init__(self, network: Network, producer: Producer, on_failure: LossHandler | None = None) -> None:
-        """`on_failure` is told what was refused or lost; without it that is raised where the loop runs."""
+    def __init__(
+        self,
+        network: Network,
+        producer: Producer,
+        on_failure: LossHandler | None = None,
+        most_runs: float = math.inf,
+    ) -> None:
+        """`on_failure` is told what was refused or lost; without it that is raised where the loop runs.
+
+        `most_runs` may be sent between two calls of `turn_to`.
+        """
         self.producer = producer
+        self._most_runs = most_runs
+        self._sent_runs = self._waiting_runs = 0
+        self._must_turn = False  # whether the next batch has more of them than may still be sent
         self._on_failure = on_failure
         self._network = network
         self._partitions: dict[TopicPartition, TargetPartition] = {}
@@ -88,13 +109,21 @@ class Outgoing:
         """The state of one target partition."""
         found = self._partitions.get(name)
         if found is None:
-            found = TargetPartition(name, self._network.leader(*name).broker_id)
+            leader, topic_id = self._network.leader(*name), self._network.incarnation(name.topic)
+            found = TargetPartition(name, leader.broker_id, topic_id=topic_id)
             self._partitions[name] = found
         return found
+
+    def turn_to(self, producer: Producer) -> None:
+        """Send the rest under another producer, in its transaction."""
+        self.producer = producer
+        self._sent_runs = 0
+        self._must_turn = False
 
     def put(self, target: TargetPartition, batch: Queued) -> None:
         """Queue a batch."""
         self._rebuilt_bytes += _rebuilt_size(batch)
+        self._waiting_runs += batch.runs
         target.queue.append(batch)
         self._ready.setdefault(target.broker_id, {})[target.name] = target
 
@@ -106,7 +135,12 @@ class Outgoing:
     @property
     def is_full(self) -> bool:
         """Whether so much waits to be appended that nothing more should be read."""
-        return self._rebuilt_bytes > _MOST_REBUILT_BYTES
+        return self._rebuilt_bytes > _MOST_REBUILT_BYTES or self._sent_runs + self._waiting_runs > self._most_runs
+
+    @property
+    def has_sent_enough(self) -> bool:
+        """Whether what waits has to wait for the next transaction: no more fits into the ledger entry of this one."""
+        return self._must_turn or self._sent_runs >= self._most_runs
 
     @property
     def has_in_flight(self) -> bool:
@@ -127,14 +161,18 @@ class Outgoing:
         news = [ready for ready in self._ready.values() if not joined.issuperset(ready)]
         return {name: target for ready in news for name, target in ready.items() if name not in joined}
 
-    def pump(self) -> None:
-        """Send what the brokers may take now."""
+    def pump(self, is_last: bool = False) -> None:
+        """Send what the brokers may take now; with the last of a transaction also what are too many runs for one."""
+        most_runs = math.inf if is_last else self._most_runs
         now = time.monotonic()
         for broker_id in list(self._ready):
             if now < self._not_before.get(broker_id, 0.0):
                 continue
-            while self._ready.get(broker_id) and self._has_room(broker_id):
-                self._send_request(broker_id)
+            while (ready := self._ready.get(broker_id)) and self._has_room(broker_id):
+                if self._sent_runs and self._sent_runs + next(iter(ready.values())).queue[0].runs > most_runs:
+                    self._must_turn = True
+                    return
+                self._send_request(broker_id, most_runs)
 
     def _has_room(self, broker_id: int) -> bool:
         """Whether another request may be on its way.
@@ -173,7 +211,7 @@ class Outgoing:
             stamped = [self._stamped(target.name, chosen[target]) for target in targets]
             self._submit(broker_id, stamped, {}, answered)
 
-    def _send_request(self, broker_id: int) -> None:
+    def _send_request(self, broker_id: int, most_runs: float) -> None:
         ready = self._ready[broker_id]
         chosen: list[Batch] = []
         taken: dict[TopicPartition, Queued] = {}
@@ -181,8 +219,11 @@ class Outgoing:
         most = min(_MAX_REQUEST_BYTES, self._window(broker_id).size)
         for name in list(ready):
             target = ready[name]
-            if chosen and size + len(target.queue[0].data) > most:
+            runs = target.queue[0].runs
+            if chosen and (size + len(target.queue[0].data) > most or self._sent_runs + runs > most_runs):
                 break
+            self._sent_runs += runs
+            self._waiting_runs -= runs
             batch = taken[name] = target.queue.popleft()
             chosen.append(self._stamped(name, batch.data))
             size += len(batch.data)
@@ -246,7 +287,8 @@ class Outgoing:
         if throttle_ms:
             self._not_before[broker_id] = time.monotonic() + throttle_ms / 1000
         self._check_waiting(appended, taken)
-        refused = []
+        refused: list[PartitionFailed] = []
+        cut_back: list[TargetCutBack] = []
         for item in appended:
             where = _place(item)
             batch = taken.get(where)
@@ -257,7 +299,13 @@ class Outgoing:
                 continue
             if batch is not None:
                 self._rebuilt_bytes -= _rebuilt_size(batch)
-                batch.on_appended(item.base_offset)
+                try:
+                    batch.on_appended(item.base_offset)
+                except TargetCutBack as found:
+                    cut_back.append(found)
+        if cut_back:  # first of all: what is refused will be refused again
+            places = {source: offset for found in cut_back for source, offset in found.places.items()}
+            raise TargetCutBack(str(cut_back[0]), places)
         if refused:
             refused[0].others = refused[1:]
             raise refused[0]

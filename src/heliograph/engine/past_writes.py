@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from heliograph.kafka import reading
 from heliograph.kafka.admin import Admin
 from heliograph.kafka.leftovers import hiding
 from heliograph.kafka.network import Network
-from heliograph.kafka.reading import EARLIEST
-from heliograph.ledger import entries
-from heliograph.ledger.entries import ProducerId
+from heliograph.ledger.writers import known_writers
 from heliograph.model import Assignment, Position, TopicPartition
 
 _INTERNAL = "__"  # how the names of Kafka's own topics begin
 
 
-def producer_ids(network: Network, state: str) -> set[int]:
-    """All ids that the flow has ever written under."""
-    starts = reading.list_offsets(network, state, {0: EARLIEST})
-    told = (entries.decode(record.value) for _, record in reading.read_to_end(network.loop, network, state, starts))
-    return {item.number for item in told if isinstance(item, ProducerId)}
+def producer_ids(network: Network, state: str) -> frozenset[int]:
+    """All ids that the flow has ever written under, also those that have no record of their own any more."""
+    known = known_writers(network, state)
+    known.follow(network.loop, network, state)
+    return frozenset(known.ids)
 
 
 def only_sources(assignments: Iterable[Assignment]) -> dict[TopicPartition, TopicPartition]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from heliograph.kafka import records
+from heliograph.kafka import batches, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network
 from heliograph.kafka.records import Record
@@ -40,12 +40,12 @@ class TopicProvenance:
     """What of one topic is not passed on."""
 
     def __init__(self, writers: Iterable[FlowWriters] = (), header: HeaderRule | None = None) -> None:
-        self._writers = tuple(writers)
+        self.writers = tuple(writers)
         self.header = header
 
     def is_mirrored(self, producer_id: int) -> bool:
         """Whether a batch of this producer must not be sent on."""
-        return any(writers.wrote(producer_id) for writers in self._writers)
+        return any(writers.wrote(producer_id) for writers in self.writers)
 
     def brings_back(self, batch: memoryview) -> bool:
         """Whether any record of a format 2 batch must not be sent on, though the rest of it may."""
@@ -55,6 +55,18 @@ class TopicProvenance:
         """The records that may be sent on."""
         header = self.header
         return list(found) if header is None else [record for record in found if not header.hides(record)]
+
+
+def meet_writers(pieces: Iterable[tuple[TopicProvenance, memoryview]]) -> None:
+    """Find out who has written these pieces of log, for all of them at once: each answer takes time on a long way."""
+    met: dict[FlowWriters, set[int]] = {}
+    for provenance, piece in pieces:
+        if provenance.writers:
+            found = batches.producer_ids(piece)
+            for writers in provenance.writers:
+                met.setdefault(writers, set()).update(found)
+    for writers, found in met.items():
+        writers.meet(found)
 
 
 class Provenance:

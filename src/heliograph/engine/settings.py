@@ -28,6 +28,7 @@ class LaneSettings:
     bytes_per_second: float = 0.0  # of one lane; 0: as fast as it goes
     compression: int | None = None  # the codec to write with; None: that of the source
     transaction_timeout_ms: int = 15_000  # after it brokers abort a transaction that was left open
+    most_runs: int = 100_000  # of a transaction, for brokers take no ledger entry of more than a megabyte
     transforms: TransformSettings = field(default_factory=TransformSettings)
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -96,6 +97,16 @@ def split(records: memoryview) -> Iterator[tuple[int, memoryview]]:
             return
         yield magic, records[position:following]
         position = following
+
+
+def producer_ids(records: memoryview) -> set[int]:
+    """Who has written the batches in a fetched piece of log, as far as it can be read."""
+    found: set[int] = set()
+    with suppress(MalformedRecord):
+        for magic, batch in split(records):
+            if magic >= 2:
+                found.add(_PRODUCER.unpack_from(batch, _PRODUCER_AT)[0])
+    return found
 
 
 def is_intact(batch: memoryview, header: BatchHeader) -> bool:

@@ -119,6 +119,11 @@ class Network:
         """The id of a topic, which tells a re-created topic from the old one."""
         return self._topic_ids[topic]
 
+    def incarnation(self, topic: str) -> str:
+        """The id of a topic as text; empty if it is not known, or the cluster gives topics none."""
+        found = self._topic_ids.get(topic)
+        return str(found) if found is not None and found.int else ""
+
     def connection(self, broker_id: int) -> Connection:
         """The connection to one broker; a new one when the one before was lost."""
         known = self._connections.get(broker_id)

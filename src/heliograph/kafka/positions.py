@@ -39,6 +39,10 @@ def encode_value(position: Position) -> bytes:
         fields["topicId"] = position.topic_id
     if position.leader_epoch >= 0:
         fields["leaderEpoch"] = position.leader_epoch
+    if position.target_topic_id:
+        fields["targetTopicId"] = position.target_topic_id
+    if position.target_lost_from >= 0:
+        fields["targetLostFrom"] = position.target_lost_from
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -55,6 +59,8 @@ def decode_value(value: bytes | None) -> Position | None:
             int(fields.get("targetOffset", -1)),
             str(fields.get("topicId", "")),
             int(fields.get("leaderEpoch", -1)),
+            str(fields.get("targetTopicId", "")),
+            int(fields.get("targetLostFrom", -1)),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise MalformedRecord(f"a position is not what it should be: {value[:200]!r}") from error

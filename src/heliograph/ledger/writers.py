@@ -8,6 +8,8 @@ a new id after every 32,767 transactions, which makes 200,000 of them in a year.
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from heliograph.errors import BrokerUnavailable
@@ -22,6 +24,8 @@ from heliograph.ledger.entries import Owner, ProducerId, ProducerPage
 from heliograph.model import InternalTopics
 
 _NO_PRODUCER = -1
+_MOST_OTHERS = 100_000  # that are remembered: some producers take a new id each time
+_MOMENT = 1.0
 
 
 class KnownWriters:
@@ -32,6 +36,7 @@ class KnownWriters:
         self.was_owned = False
         self.single: set[int] = set()  # whose own records are still there
         self.packed_single: set[int] = set()  # of these, the ones that a page has too
+        self.others: set[int] = set()  # ids that were met in a log, and that nobody had announced before
         self._read_to: int | None = None  # from the beginning, if nothing was read yet
         self._lock = threading.Lock()
 
@@ -56,6 +61,13 @@ class KnownWriters:
                         self._take_in(topic, record)
             with self._lock:
                 self._read_to = end  # only now: whoever begins there must find all that lies before it in our sets
+
+    def note_others(self, met: Collection[int]) -> None:
+        """Remember who does not write for the flow, among ids that were met before the state was read to its end."""
+        with self._lock:
+            if len(self.others) > _MOST_OTHERS:
+                self.others.clear()
+            self.others.update(number for number in met if number not in self.ids)
 
     def _start(self, end: int) -> int | None:
         with self._lock:
@@ -98,34 +110,58 @@ class FlowWriters:
         self._network = network
         self._topics = topics
         self._known = KnownWriters()  # nothing, until the flow has begun
-        self._others: set[int] = {_NO_PRODUCER}
+        self._supposed: set[int] = set()  # ids that are not the flow's, unless the broker did not know of it yet
+        self._supposed_until = 0.0
 
     def wrote(self, producer_id: int) -> bool:
         """Whether a batch of this producer is the flow's."""
-        if producer_id in self._known.ids:
-            return True
-        if producer_id in self._others:
-            return False
-        self._follow()
-        if producer_id not in self._known.ids:
-            self._others.add(producer_id)
+        if producer_id not in self._known.ids and not self._is_other(producer_id):
+            self.meet([producer_id])
         return producer_id in self._known.ids
+
+    def meet(self, producer_ids: Collection[int]) -> None:
+        """Find out which of these producers, whose batches have been read, are the flow's.
+
+        Ids are announced before they are used, so one look settles them all. But a broker may not have heard yet that
+        the flow has begun: until it has, every call looks again.
+        """
+        known = self._known
+        met = {number for number in producer_ids if number not in known.ids and number not in known.others}
+        met.discard(_NO_PRODUCER)
+        if not met:
+            return
+        if self._follow():
+            self._known.note_others(met)
+            return
+        now = time.monotonic()
+        self._supposed = met | (self._supposed if now < self._supposed_until else set())
+        self._supposed_until = now + _MOMENT
+
+    def _is_other(self, producer_id: int) -> bool:
+        if producer_id == _NO_PRODUCER or producer_id in self._known.others:
+            return True
+        return producer_id in self._supposed and time.monotonic() < self._supposed_until
 
     def all(self) -> frozenset[int]:
         """All that are known now."""
         self._follow()
         return frozenset(self._known.ids)
 
-    def _follow(self) -> None:
-        if self._exists(self._topics.state):
-            self._known = known_writers(self._network, self._topics.state)
-            self._known.follow(self._loop, self._network, self._topics.state)
-        if not self._known.was_owned and self._exists(self._topics.ledger):
+    def _follow(self) -> bool:
+        """Read on, if the flow has begun; whether it has."""
+        state, ledger = self._topics.state, self._topics.ledger
+        failures = self._network.look_up([state, ledger])
+        has_begun = self._exists(state, failures)
+        if has_begun:
+            self._known = known_writers(self._network, state)
+            self._known.follow(self._loop, self._network, state)
+        if not self._known.was_owned and self._exists(ledger, failures):
             self._refuse_former_ledger()
+        return has_begun
 
-    def _exists(self, topic: str) -> bool:
+    def _exists(self, topic: str, failures: Mapping[str, int]) -> bool:
         """Only a topic that is unknown means that the flow has not begun; it may until the next unknown id is met."""
-        failure = self._network.look_up([topic]).get(topic, 0)
+        failure = failures.get(topic, 0)
         if failure == UNKNOWN_TOPIC:
             return False
         check(f"{self._network.access.alias} topic {topic}", failure)

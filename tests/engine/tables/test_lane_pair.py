@@ -14,19 +14,24 @@ from kafka import TopicPartition as ClientPartition
 from heliograph.control.cluster_topics import ClusterTopics
 from heliograph.control.flow_settings import flow_settings
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.engine.pulse import Heart
 from heliograph.engine.tables.columns import NUMBER, milliseconds
 from heliograph.engine.tables.driver import TableFlowDriver
+from heliograph.engine.tables.flow_query import _written
 from heliograph.engine.tables.handover import Begun, Coverage, Handover
 from heliograph.engine.tables.lane_reader import LaneReader
 from heliograph.engine.tables.lane_writer import COLUMNS, LaneWriter
 from heliograph.engine.tables.rules import SqlRules
 from heliograph.engine.task import LaneTask
-from heliograph.errors import Fenced, TakenOver
+from heliograph.errors import BrokerUnavailable, Fenced, TakenOver
+from heliograph.kafka import positions
 from heliograph.kafka.records import Record
-from heliograph.model import EventKind, LedgerEntry, TopicPartition
+from heliograph.model import EventKind, LedgerEntry, Position, TopicPartition
 from tests.engine.tables.shop import read_topic
-from tests.monitor.scene import Scene, make_scene
+from tests.monitor.scene import Scene, append, make_scene
+from tests.waiting import wait_until
 from tests.zoo import raw
+from tests.zoo.topics import create_topic
 
 pytestmark = pytest.mark.kafka
 
@@ -224,3 +229,90 @@ def test_records_that_the_source_has_lost_are_told(make: MakeScene, driver_of: D
     entry = round_of(driver)
     assert entry is not None
     assert entry.record_count == 5
+
+
+def create_copy_again(scene: Scene, where: TopicPartition, others: int) -> None:
+    """The copy of a topic is deleted, created again, and filled with so many records of somebody else."""
+    copy = f"{scene.alias}.{where.topic}"
+    with closing(KafkaAdminClient(bootstrap_servers=scene.target)) as admin:
+        admin.delete_topics([copy])
+    with raw.network(scene.target) as (_, network):
+        wait_until(lambda: bool(network.look_up([copy])), "the copy to be gone")
+    create_topic(scene.target, copy)
+    append(scene.target, copy, 0, [Record(0, 1_700_000_000_000, None, b"of others")] * others)
+
+
+def on_copy(scene: Scene, where: TopicPartition) -> int:
+    """How many records the copy of a partition has."""
+    return len(list(read_topic(scene.target, f"{scene.alias}.{where.topic}")))
+
+
+@pytest.mark.parametrize("others", [0, 30])
+@pytest.mark.parametrize("policy", ["stop", "continue"])
+def test_records_that_the_target_has_lost_are_told(make: MakeScene, driver_of: Drive, policy: str, others: int) -> None:
+    scene, where = make(f"on.data.loss={policy}\n")
+    driver = driver_of(scene)
+    round_of(driver)
+    create_copy_again(scene, where, others)
+    scene.send(where.topic, 0, 5)
+    entry = round_of(driver)
+    assert entry is not None
+    lost = entry.events[0]
+    assert (lost.kind, lost.from_offset, lost.to_offset) == (EventKind.TARGET_LOSS, 0, 10)
+    assert "deleted and created again" in lost.reason
+    if policy == "stop":
+        assert [event.kind for event in entry.events[1:]] == [EventKind.SET_ASIDE]
+        assert driver.next_epoch(1) == 1  # rests, instead of being tried again and again
+        assert on_copy(scene, where) == others
+        return
+    assert (len(entry.events), entry.record_count) == (1, 5)
+    assert on_copy(scene, where) == others + 5
+    scene.send(where.topic, 0, 5)
+    entry = round_of(driver)
+    assert entry is not None
+    assert (entry.events, entry.record_count) == ((), 5)
+
+
+def test_a_target_that_is_created_again_between_reading_and_writing_is_noticed(
+    make: MakeScene, driver_of: Drive
+) -> None:
+    scene, where = make("on.data.loss=stop\n")
+    driver = driver_of(scene)
+    round_of(driver)
+    scene.send(where.topic, 0, 5)
+    [task] = driver.lane_tasks(2)
+    pair = Pair(task)
+    create_copy_again(scene, where, 30)
+    with pytest.raises(BrokerUnavailable, match="created again"), closing(pair.writer):
+        pair.write()
+    assert on_copy(scene, where) == 30
+
+
+def stand_at(scene: Scene, where: TopicPartition, position: Position) -> None:
+    """Write a position as an earlier version did."""
+    topic = f"mm2-offsets.{scene.alias}.internal"
+    key = positions.encode_key(scene.alias, where)
+    with raw.network(scene.target, topic) as (_, network):
+        number = positions.partition_for(key, len(network.partitions(topic)))
+    append(scene.target, topic, number, [Record(0, 1_700_000_000_000, key, positions.encode_value(position))])
+
+
+def test_a_target_that_loses_records_while_others_are_written_is_told_by_the_next_attempt(
+    make: MakeScene, driver_of: Drive
+) -> None:
+    """Where nothing but offsets tells. By then the target reaches beyond the position again."""
+    scene, where = make("on.data.loss=stop\n")
+    driver = driver_of(scene)
+    round_of(driver)
+    stand_at(scene, where, Position(9, 9))
+    scene.send(where.topic, 0, 20)
+    [task] = driver.lane_tasks(2)
+    pair = Pair(task)
+    create_copy_again(scene, where, 0)
+    [entry] = _written(pair.handover.begun(), iter(pair.batches), pair.handover, False, Heart.silent())
+    assert (entry.partitions, entry.events) == ((), ())
+    told = round_of(driver)
+    assert told is not None
+    assert [event.kind for event in told.events] == [EventKind.TARGET_LOSS, EventKind.SET_ASIDE]
+    assert (told.events[0].from_offset, told.events[0].to_offset) == (0, 10)
+    assert on_copy(scene, where) == 0

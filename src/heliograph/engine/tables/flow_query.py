@@ -146,7 +146,7 @@ def _written(
 ) -> Iterator[LedgerEntry]:
     """Write all rows, and what the reader says at the end; yields the ledger's entry."""
     from heliograph.engine.tables.lane_writer import LaneWriter
-    from heliograph.errors import PartitionFailed
+    from heliograph.errors import PartitionFailed, TargetCutBack
     from heliograph.model import Event, EventKind
 
     coverage = handover.covered() if is_empty else None
@@ -158,16 +158,19 @@ def _written(
         for batch in rows:
             writer.write(batch)
         entry = writer.finish(coverage or handover.covered())
-    except PartitionFailed as failure:
+    except (PartitionFailed, TargetCutBack) as failure:
         # What was written is lost with the transaction; the next micro-batch does without the partition.
         writer.close()
         for _ in rows:
             pass
         writer = LaneWriter(begun, heart)
         writer.start()
-        is_known = begun.task.plan.set_aside.get(failure.source) == failure.reason
-        event = Event(EventKind.SET_ASIDE, failure.source, -1, -1, failure.reason)
-        entry = None if is_known else writer.tell([event])
+        if isinstance(failure, TargetCutBack):
+            entry = writer.bar(failure.places)
+        else:
+            is_known = begun.task.plan.set_aside.get(failure.source) == failure.reason
+            event = Event(EventKind.SET_ASIDE, failure.source, -1, -1, failure.reason)
+            entry = None if is_known else writer.tell([event])
     finally:
         writer.close()
     if entry is not None:

@@ -25,6 +25,7 @@ class Begun:
     starts: Mapping[TopicPartition, int]
     positions: Mapping[TopicPartition, Position]
     partitions: Mapping[str, int] = field(default_factory=dict)  # how many each topic has
+    losses: Mapping[TopicPartition, int] = field(default_factory=dict)  # by source, from where the target has lost
 
 
 @dataclass(frozen=True)

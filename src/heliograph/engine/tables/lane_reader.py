@@ -16,8 +16,8 @@ import pyarrow as pa
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
-from heliograph.engine.loss import Loss, Suspicion, examine, why_missing
-from heliograph.engine.provenance import Provenance
+from heliograph.engine.loss import Loss, Suspicion, examine, target_losses, why_missing
+from heliograph.engine.provenance import Provenance, meet_writers
 from heliograph.engine.pulse import Heart, loop_doing
 from heliograph.engine.source_broker import Arrival
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
@@ -50,7 +50,9 @@ class LaneReader:
         self._loop = Loop(lambda: heart.beat(lambda: loop_doing(self._loop, "reading")), heart.before)
         self._source = Network(self._loop, task.source)
         self._incoming = Incoming(self._source, task.settings.limits, task.settings.bytes_per_second)
+        self._target = Network(self._loop, task.target)
         self._reads: dict[TopicPartition, PartitionRead] = {}
+        self._losses: dict[TopicPartition, Loss] = {}  # on the target
         self._suspicions: dict[TopicPartition, Suspicion] = {}
         self._events: list[Event] = []
 
@@ -67,7 +69,8 @@ class LaneReader:
         self._begin(self._reachable(missing), known)
         starts = {source: item.start for source, item in self._reads.items()}
         partitions = {topic: len(self._source.partitions(topic)) for topic, _ in self._reads}
-        self._handover.begin(Begun(self._task, starts, known, partitions))
+        losses = {source: loss.from_offset for source, loss in self._losses.items()}
+        self._handover.begin(Begun(self._task, starts, known, partitions, losses))
         reached("started")
         gathered = Gathered()
         deadline = time.monotonic() + self._task.seconds
@@ -84,8 +87,7 @@ class LaneReader:
     # -- where to begin ------------------------------------------------------------------------------------------
 
     def _current_positions(self) -> dict[TopicPartition, Position]:
-        target = Network(self._loop, self._task.target)
-        books = LaneBooks(target, self._plan, self._source.access.alias)
+        books = LaneBooks(self._target, self._plan, self._source.access.alias)
         books.take_ids(self._plan.transactional_ids[:1], self._settings)
         books.check_targets()
         books.check_owner()
@@ -107,7 +109,12 @@ class LaneReader:
                 self._put_aside(source, WHY_NOWHERE, -1)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         numbers = {item.source: number for number, item in enumerate(self._plan.assignments)}
+        self._losses = target_losses(self._target, wanted, known)
         for item in wanted:
+            loss = self._losses.get(item.source)
+            if loss is not None and not self._goes_on_after(item.source, loss):
+                self._put_aside(item.source, _advice(loss), known[item.source].offset + 1)
+                continue
             self._begin_one(item, numbers[item.source], known.get(item.source), starts, ends[item.source])
 
     def _begin_one(
@@ -127,6 +134,7 @@ class LaneReader:
         read = self._reads[source] = PartitionRead(item, number, point, end, position is None, provenance)
         # Where a partition begins must be written down unless every later attempt would find the same place.
         read.is_news = position is None and (offset > 0 or self._settings.start_may_move)
+        read.is_news |= source in self._losses
         if position is not None and position.topic_id and UUID(position.topic_id) != topic_id:
             self._suspicions[source] = Suspicion(UUID(position.topic_id))
         elif offset > end:
@@ -175,10 +183,11 @@ class LaneReader:
         if result.error_code in _SESSION_LOST:
             return  # the next request begins a new fetch session
         check(f"{self._source.access.alias} fetch", result.error_code)
+        meet_writers((self._reads[_name(fetched)].provenance, fetched.records) for fetched in result.partitions)
         for fetched in result.partitions:
             if self._incoming.is_elsewhere(broker, fetched):
                 continue
-            read = self._reads[TopicPartition(fetched.point.topic, fetched.point.partition)]
+            read = self._reads[_name(fetched)]
             if fetched.error_code or fetched.diverging:
                 self._incoming.stop(broker, fetched.point)
                 self._troubled(read, fetched)
@@ -218,16 +227,18 @@ class LaneReader:
                 self._incoming.read(read.point)
 
     def _handle_loss(self, read: PartitionRead, loss: Loss) -> None:
-        event = Event(loss.kind, read.source, loss.from_offset, loss.to_offset, loss.reason)
-        if self._settings.goes_on_after_loss:
-            self._events.append(event)
+        if self._goes_on_after(read.source, loss):
             read.point.topic_id = self._source.topic_id(read.source.topic)
             read.skip_to(loss.resume_at)
-            return
-        advice = f"{loss.reason}; on.data.loss = continue goes on at offset {loss.resume_at}"
-        if self._plan.set_aside.get(read.source) != advice:
-            self._events.append(event)
-        self._stop(read, advice)
+        else:
+            self._stop(read, _advice(loss))
+
+    def _goes_on_after(self, source: TopicPartition, loss: Loss) -> bool:
+        """Tell a loss, once; whether the partition goes on, by policy."""
+        goes_on = self._settings.goes_on_after_loss
+        if goes_on or self._plan.set_aside.get(source) != _advice(loss):
+            self._events.append(Event(loss.kind, source, loss.from_offset, loss.to_offset, loss.reason))
+        return goes_on
 
     def _stop(self, read: PartitionRead, reason: str) -> None:
         read.has_stopped = True
@@ -236,3 +247,11 @@ class LaneReader:
     def _put_aside(self, source: TopicPartition, reason: str, offset: int) -> None:
         if self._plan.set_aside.get(source) != reason:
             self._events.append(Event(EventKind.SET_ASIDE, source, offset, -1, reason))
+
+
+def _name(fetched: Fetched) -> TopicPartition:
+    return TopicPartition(fetched.point.topic, fetched.point.partition)
+
+
+def _advice(loss: Loss) -> str:
+    return f"{loss.reason}; on.data.loss = continue goes on at offset {loss.resume_at}"

@@ -12,6 +12,7 @@ from heliograph.engine.closing import Closing
 from heliograph.engine.dead_letters import dead_letter
 from heliograph.engine.fault_points import reached
 from heliograph.engine.lane_books import LaneBooks
+from heliograph.engine.loss import target_loss
 from heliograph.engine.pulse import Heart, loop_doing
 from heliograph.engine.runs import add_run
 from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, record_size
@@ -19,7 +20,7 @@ from heliograph.engine.tables.columns import header_pairs
 from heliograph.engine.tables.handover import Begun, Coverage, Covered
 from heliograph.engine.tables.partition_read import CODEC_BITS
 from heliograph.engine.target_topics import TargetTopics
-from heliograph.errors import DataError, Fenced
+from heliograph.errors import BrokerUnavailable, DataError, Fenced, TargetCutBack
 from heliograph.kafka import reading, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network, opened
@@ -117,8 +118,18 @@ class LaneWriter:
         for source in self._begun.starts:
             if known.get(source) != self._begun.positions.get(source):
                 raise Fenced(f"{source}: another attempt of this lane has moved its position meanwhile")
+        self._check_targets(known)
         self._appending = Appending(self._loop, self._target, self._producer)
         self._topics = TargetTopics(self._target, self._appending.outgoing, self._rules.replication_factor)
+
+    def _check_targets(self, known: Mapping[TopicPartition, Position]) -> None:
+        """Raise if a target has become another topic since the reader looked; the next attempt tells what is lost."""
+        for item in self._plan.assignments:
+            position, topic_id = known.get(item.source), self._target.incarnation(item.target.topic)
+            if item.source not in self._begun.starts or item.source in self._begun.losses or position is None:
+                continue
+            if target_loss(position, item.target, position.target_offset + 1, topic_id) is not None:
+                raise BrokerUnavailable(f"{item.target}: its topic was created again meanwhile")
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
@@ -209,6 +220,7 @@ class LaneWriter:
             self._place(number, "", None, record)
         streams = [stream for source in self._sources for stream in source.streams.values()]
         self._appending.finish([*streams, *self._letters.values()])
+        self._check_appended()
         reached("data-written")
         sources = {item.assignment.source: item for item in self._sources}
         done: list[PartitionProgress] = []
@@ -222,11 +234,26 @@ class LaneWriter:
                 done.extend(self._progress(source, covered, places[covered.source].offset))
         if not done and not events:
             return None
-        return self._commit(done, places, events)
+        return self._commit(done, self._barred(self._begun.losses, places) | places, events)
 
     def tell(self, events: Sequence[Event]) -> LedgerEntry:
         """Commit events alone."""
         return self._commit([], {}, events)
+
+    def bar(self, lost_from: Mapping[TopicPartition, int]) -> LedgerEntry:
+        """Write down where targets have lost something; the next attempt tells, and goes on or does not."""
+        return self._commit([], self._barred(lost_from, {}), [])
+
+    def _barred(
+        self, lost_from: Mapping[TopicPartition, int], moved: Mapping[TopicPartition, Position]
+    ) -> dict[TopicPartition, Position]:
+        """The positions of partitions that do not go on, which say from where on their targets have lost something."""
+        known = self._begun.positions
+        return {
+            source: replace(known[source], target_lost_from=offset)
+            for source, offset in lost_from.items()
+            if source not in moved and known[source].target_lost_from < 0
+        }
 
     def _commit(
         self, done: Sequence[PartitionProgress], places: Mapping[TopicPartition, Position], events: Sequence[Event]
@@ -238,15 +265,32 @@ class LaneWriter:
             self._loop.run_once(0.1)
         return replace(entry, committed_at_ms=_now())
 
+    def _check_appended(self) -> None:
+        """Raise if partitions of the target have appended at offsets that they had before."""
+        places: dict[TopicPartition, int] = {}
+        for source in self._sources:
+            where, part = source.assignment.source, source.parts.get(source.assignment.target)
+            if part is not None and part.runs and part.runs[0].target <= self._filled_to(where):
+                places[where] = part.runs[0].target
+        if places:
+            raise TargetCutBack(f"targets of {', '.join(map(str, places))} have lost what they had", places)
+
+    def _filled_to(self, source: TopicPartition) -> int:
+        """The last offset of its target that was written before and is still there."""
+        before = self._begun.positions.get(source)
+        lost_from = self._begun.losses.get(source)
+        if lost_from is not None:
+            return lost_from - 1
+        return before.target_offset if before else -1
+
     def _position(self, source: _Source, covered: Covered) -> Position:
         end = covered.end if source.stopped_at is None else source.stopped_at
-        before = self._begun.positions.get(covered.source)
-        target_offset = before.target_offset if before else -1
-        part = source.parts.get(source.assignment.target)
+        home, target_offset = source.assignment.target, self._filled_to(covered.source)
+        part = source.parts.get(home)
         if part is not None and part.runs:
             target_offset = part.runs[-1].target + part.runs[-1].length - 1
         epoch = covered.leader_epoch if source.stopped_at is None else -1
-        return Position(end - 1, target_offset, covered.topic_id, epoch)
+        return Position(end - 1, target_offset, covered.topic_id, epoch, self._target.incarnation(home.topic))
 
     def _progress(self, source: _Source, covered: Covered, last_offset: int) -> Iterator[PartitionProgress]:
         """First what went to the partition's own target, be it nothing; then what went elsewhere."""

@@ -42,7 +42,7 @@ class PartitionRead:
         self.is_news = False  # whether its place must be written down also if nothing was read
         self._number = number
         self._is_new = is_new
-        self._provenance = provenance or TopicProvenance()
+        self.provenance = provenance or TopicProvenance()
         self._aborted = AbortedTransactions()
         self._records = 0
         self._passes_by = _HEARTBEATS.fullmatch(item.source.topic) is not None
@@ -85,10 +85,10 @@ class PartitionRead:
             return
         if not batches.is_intact(batch, header):
             raise self._corrupt(header.base_offset)
-        hidden = self._aborted.hides(batch, header) or self._provenance.is_mirrored(header.producer_id)
+        hidden = self._aborted.hides(batch, header) or self.provenance.is_mirrored(header.producer_id)
         if header.record_count and not hidden:
             time_type = LOG_APPEND_TIME if header.attributes & batches.LOG_APPEND_TIME else CREATE_TIME
-            found = self._provenance.without_returning(records.decode(2, batch))
+            found = self.provenance.without_returning(records.decode(2, batch))
             self._take(found, time_type, header.attributes, into)
         self.point.offset = header.last_offset + 1
         self.point.last_fetched_epoch = header.leader_epoch
