@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from heliograph.engine.lane_session import LaneSession
+from heliograph.engine.links import Links
 from heliograph.engine.pulse import TRYING_AGAIN, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
@@ -47,6 +48,7 @@ class Lane:
         self._should_end = should_end
         self._on_trouble = on_trouble
         self._heart = heart or Heart.silent()
+        self._links = Links(settings.lanes)
         self._set_aside: dict[TopicPartition, str] = {}
         self._set_aside_until = math.inf
         self._rest_seconds = _FIRST_REST
@@ -68,6 +70,7 @@ class Lane:
                 self._told,
                 self._transforms,
                 self._heart,
+                self._links,
             )
             try:
                 session.start()

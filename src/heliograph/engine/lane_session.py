@@ -24,6 +24,7 @@ from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
+from heliograph.engine.links import Links
 from heliograph.engine.loss import Loss, Suspicion, examine, target_loss, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance
@@ -80,8 +81,10 @@ class LaneSession:
         told: dict[TopicPartition, str],
         transforms: LaneTransforms | None = None,
         heart: Heart | None = None,
+        links: Links | None = None,
     ) -> None:
         self._plan = plan
+        self._links = links or Links(settings.lanes)
         self._heart = heart or Heart.silent()
         self._moves = self._told_moves = 0  # arrivals and commits: so far, and as of the last pulse
         self._is_copying = False
@@ -96,7 +99,8 @@ class LaneSession:
         self._source = Network(self._loop, source)
         self._target = Network(self._loop, target)
         self._copies: dict[TopicPartition, PartitionCopy] = {}
-        self._incoming = Incoming(self._source, settings.limits, settings.bytes_per_second)
+        self._incoming = Incoming(self._source, settings.limits, settings.bytes_per_second, links=self._links)
+        self._give_up_sending: Callable[[], None] = lambda: None
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
         self._suspicions: dict[TopicPartition, Suspicion] = {}
@@ -112,6 +116,7 @@ class LaneSession:
     def close(self) -> None:
         """Drop all connections."""
         self._incoming.close()
+        self._give_up_sending()
         self._loop.close()
 
     # -- steps 1 to 3 --------------------------------------------------------------------------------------------
@@ -131,7 +136,8 @@ class LaneSession:
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
         # transactions strictly one after the other keeps positions and ledger in order all the same.
         self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
-        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail)
+        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail, self._links)
+        self._give_up_sending = self._outgoing.give_up
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
@@ -301,6 +307,8 @@ class LaneSession:
             return f"waiting for brokers of {self._source.access.alias}, which have {adrift} of its partitions"
         if not self._incoming.keeps_pace:
             return "waiting until the bandwidth that it may use allows more"
+        if late := self._incoming.late:
+            return f"waiting for an answer of {late}"
         return IDLE
 
     def _check_answers(self) -> None:

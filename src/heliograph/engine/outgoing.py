@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from heliograph.engine.links import Links
 from heliograph.engine.window import Window
 from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed, PartitionsWait
 from heliograph.kafka import batches, producing, records
@@ -26,7 +27,7 @@ _FAST_LINK = 125_000_000  # bytes per second
 _MOST_REBUILT_BYTES = 32 * 1024 * 1024
 _ALL_REPLICAS = -1
 # Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
-# the topic, timestamp out of range, invalid record.
+# the topic, timestamp out of range, message format or compression that the topic does not have, invalid record.
 _INVALID_TIMESTAMP = 32
 _CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
 _CONCERNS_TOPIC = {29}
@@ -71,8 +72,17 @@ class Outgoing:
     A batch gets its producer's stamp as it leaves: what waits may belong to the next transaction, and another producer.
     """
 
-    def __init__(self, network: Network, producer: Producer, on_failure: LossHandler | None = None) -> None:
-        """`on_failure` is told what was refused or lost; without it that is raised where the loop runs."""
+    def __init__(
+        self,
+        network: Network,
+        producer: Producer,
+        on_failure: LossHandler | None = None,
+        links: Links | None = None,
+    ) -> None:
+        """`on_failure` is told what was refused or lost; without it that is raised where the loop runs.
+
+        `links`: what is known of the brokers.
+        """
         self.producer = producer
         self._on_failure = on_failure
         self._network = network
@@ -80,7 +90,7 @@ class Outgoing:
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, deque[_Request]] = {}  # to each broker, which answers in order
         self._unanswered: Counter[int] = Counter()  # bytes of them
-        self._windows: dict[int, Window] = {}  # of each broker
+        self._links = links or Links()
         self._not_before: dict[int, float] = {}
         self._rebuilt_bytes = 0  # queued or on their way
 
@@ -136,6 +146,12 @@ class Outgoing:
             while self._ready.get(broker_id) and self._has_room(broker_id):
                 self._send_request(broker_id)
 
+    def give_up(self) -> None:
+        """No answer is awaited any more: who waited for long in vain gets less from now on."""
+        now = time.monotonic()
+        for broker_id, requests in self._in_flight.items():
+            self._window(broker_id).given_up(now - requests[0].sent_at)
+
     def _has_room(self, broker_id: int) -> bool:
         """Whether another request may be on its way.
 
@@ -155,7 +171,7 @@ class Outgoing:
         return int(self._network.connection(broker_id).round_trip * _FAST_LINK)
 
     def _window(self, broker_id: int) -> Window:
-        return self._windows.setdefault(broker_id, Window())
+        return self._links.window(broker_id)
 
     def send_now(self, chosen: Mapping[TargetPartition, Buffer], on_written: Callable[[], None]) -> None:
         """Send one batch to each of these partitions past all queues: what ends a transaction."""
