@@ -108,6 +108,10 @@ class Incoming:
         broker.session.remove(point)
         self._followed.pop(_name(point), None)
 
+    def ask_again(self, point: FetchPoint) -> None:
+        """Ask the leader for a partition again, after a moment."""
+        self._set_adrift(point)
+
     def fetch(self, wants_more: bool = True) -> None:
         """Find brokers for the partitions that have none, and ask all brokers for more if it is wanted."""
         self._leave_lost_brokers()

@@ -64,6 +64,8 @@ _UNKNOWN_TOPIC = 3
 _LOOK_FOR_LEADERS_SECONDS = 1.0
 _LONG_SECONDS = 30.0
 _FORGOTTEN_SECONDS = 30.0  # after the deadline of a request
+_LONGEST_REFUSAL = 5.0  # seconds that a partition may answer with an error that nobody knows the meaning of
+_REFUSED = "the source refuses to give what is in it"
 _OUT_OF_REACH = "its leader on the source is out of reach; it goes on when the leader is back"
 
 
@@ -104,6 +106,7 @@ class LaneSession:
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
         self._suspicions: dict[TopicPartition, Suspicion] = {}
+        self._refused_since: dict[TopicPartition, float] = {}  # by the source, for reasons that may pass
         self._events: list[Event] = []
         self._to_resume = set(told)
         self._unbegun: dict[TopicPartition, Assignment] = {}  # without a leader, or a place to begin before it has one
@@ -374,6 +377,7 @@ class LaneSession:
                 self._incoming.stop(broker, fetched.point)
                 self._troubled(where, fetched)
                 continue
+            self._refused_since.pop(where, None)
             copy = self._copies[where]
             self._moves += bool(len(fetched.records))
             buffer.hold(copy.accept(fetched, buffer.release))
@@ -471,7 +475,17 @@ class LaneSession:
         elif fetched.error_code in _CONCERNS_PARTITION:
             self._put_aside(where, f"{error_name(fetched.error_code)} when reading from the source")
         else:
-            check(f"{self._source.access.alias} {where}", fetched.error_code)
+            self._bear(fetched.point, where, error_name(fetched.error_code))
+
+    def _bear(self, point: FetchPoint, where: TopicPartition, name: str) -> None:
+        """Ask again what a partition refuses, for whatever reason; if that lasts, the others go on without it."""
+        now = time.monotonic()
+        since = self._refused_since.setdefault(where, now)
+        reason = f"{_REFUSED}: {name}"
+        if now - since >= _LONGEST_REFUSAL or self._told.get(where) == reason:  # it was tried again, in vain
+            self._put_aside(where, reason)
+        else:
+            self._incoming.ask_again(point)
 
     def _follow_suspicions(self) -> None:
         suspicions, self._suspicions = self._suspicions, {}

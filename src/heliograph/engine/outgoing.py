@@ -29,11 +29,12 @@ _ALL_REPLICAS = -1
 # Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
 # the topic, timestamp out of range, message format or compression that the topic does not have, invalid record.
 _INVALID_TIMESTAMP = 32
-_CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
+_CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 43, 76, 87}
 _CONCERNS_TOPIC = {29}
-# Answers that may be others in a moment: leader not available, not leader, timed out while replicas were waited for,
-# not enough replicas, too few of them after the leader had appended, storage error.
-_MAY_PASS = {5, 6, 7, 19, 20, 56}
+# Answers that speak of who writes, and end the attempt: its coordinator (14 to 16), its rights (31, 53), its sequence
+# (45, 46), its epoch (47, 90), its transaction or id (48, 49, 51, 52, 55, 59, 67, 120). All others may be others in a
+# moment, such as that a partition has no leader or too few replicas; if not, the partition is set aside.
+_CONCERNS_PRODUCER = {14, 15, 16, 31, 45, 46, 47, 48, 49, 51, 52, 53, 55, 59, 67, 90, 120}
 _MAY_BE_UNREADABLE = {-1, 2}  # an error of the broker's own, a corrupt message
 
 OnAppended = Callable[[int], None]
@@ -280,8 +281,8 @@ class Outgoing:
 
     def _check_waiting(self, appended: Sequence[Appended], taken: Mapping[TopicPartition, Queued]) -> None:
         """Tell of all partitions at once that take nothing for now; what ends a transaction is no matter of them."""
-        waiting = [item for item in appended if item.error_code in _MAY_PASS]
-        sources = {taken[where].source for item in waiting if (where := _place(item)) in taken}
+        waiting = [item for item in appended if (batch := taken.get(_place(item))) and _may_pass(item, batch)]
+        sources = {taken[_place(item)].source for item in waiting}
         if sources:
             name = f"{self._network.access.alias} {_place(waiting[0])}"
             code = waiting[0].error_code
@@ -303,6 +304,12 @@ class Outgoing:
 
 def _place(item: Appended) -> TopicPartition:
     return TopicPartition(item.topic, item.partition)
+
+
+def _may_pass(item: Appended, batch: Queued) -> bool:
+    """Whether a partition may take later what it has refused now."""
+    code = item.error_code
+    return bool(code) and code not in _CONCERNS_PRODUCER and not _concerns_partition(code, batch)
 
 
 def _concerns_partition(error_code: int, batch: Queued) -> bool:
