@@ -806,8 +806,8 @@ _POSITIONS = (
         "skip-what-an-added-partition-holds",
         "A partition that is added to a mirrored topic begins at its first record.",
         "engine/start.py",
-        "first_offsets(source, added, EARLIEST)",
-        "first_offsets(source, added, settings.start)",
+        "first_offsets(source, added, EARLIEST, ask)",
+        "first_offsets(source, added, settings.start, ask)",
         ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
     ),
     Defect(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
-from heliograph.kafka.network import Network, check, error_name
+from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check, error_name
 from heliograph.kafka.reading import LATEST
 from heliograph.kafka.transaction import Producer
 from heliograph.model import (
@@ -61,6 +61,7 @@ _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session ep
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
 _CopyArguments = tuple[Assignment, FetchPoint, TargetPartition, Outgoing, int, CopyRules, bool]
 _UNKNOWN_TOPIC = 3
+_FIRST_LOOK_SECONDS = 0.05  # for the leaders of new topics, which are known a moment before they are ready
 _LOOK_FOR_LEADERS_SECONDS = 1.0
 _LONG_SECONDS = 30.0
 _FORGOTTEN_SECONDS = 30.0  # after the deadline of a request
@@ -111,6 +112,9 @@ class LaneSession:
         self._to_resume = set(told)
         self._unbegun: dict[TopicPartition, Assignment] = {}  # without a leader, or a place to begin before it has one
         self._look_for_leaders_at = 0.0
+        self._look_pause = _FIRST_LOOK_SECONDS
+        self._unexamined: dict[TopicPartition, float] = {}  # suspected, but they cannot be asked; since when
+        self._examine_at = 0.0
         self._tell_unbegun_at = 0.0
         self._began: float | None = None
         self._closing: Closing | None = None
@@ -145,6 +149,8 @@ class LaneSession:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
         self._books.check_owner()
+        if not self._settings.is_exactly_once:
+            self._books.find_unreachable()
         for producer in self._producers:
             self._books.announce(producer)
         known = self._books.positions()
@@ -172,42 +178,59 @@ class LaneSession:
     def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
         """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
         missing = self._target.look_up({item.target.topic for item in assignments})
-        gone = {topic for topic, error_code in missing.items() if error_code == _UNKNOWN_TOPIC}
         for item in assignments:
-            if item.target.topic in gone:
-                reason = f"the topic {item.target.topic} is gone on the target"
-                self._set_aside[item.source] = f"{reason}; it goes on when the topic is there again"
-        return [item for item in assignments if item.target.topic not in gone]
+            if item.target.topic in missing:
+                self._set_aside[item.source] = _why_unusable(item.target.topic, missing[item.target.topic])
+        return [item for item in assignments if item.target.topic not in missing]
 
     def _with_leaders(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> list[Assignment]:
         """Those that can begin now: nobody can say where a partition without a position and a leader begins."""
         ready = [item for item in wanted if item.source in known or self._source.has_leader(*item.source)]
-        if len(ready) < len(wanted) and not self._unbegun:
-            self._tell_unbegun_at = time.monotonic() + _LONG_SECONDS
         begun = {item.source for item in ready}
-        self._unbegun |= {item.source: item for item in wanted if item.source not in begun}
+        self._begin_later([item for item in wanted if item.source not in begun])
         return ready
 
+    def _begin_later(self, items: Sequence[Assignment]) -> None:
+        if items and not self._unbegun:
+            self._tell_unbegun_at = time.monotonic() + _LONG_SECONDS
+        self._unbegun |= {item.source: item for item in items}
+
     def _begin_late(self) -> None:
-        """Begin with partitions that had no leader before, as soon as they have one."""
-        now = time.monotonic()
-        if not self._unbegun or now < self._look_for_leaders_at:
+        """Begin with partitions that had no leader before, or none that could be asked, as soon as they have one."""
+        began = time.monotonic()
+        if not self._unbegun or began < self._look_for_leaders_at:
             return
-        self._look_for_leaders_at = now + _LOOK_FOR_LEADERS_SECONDS
         self._source.look_up({where.topic for where in self._unbegun})
         ready = [item for where, item in self._unbegun.items() if self._source.has_leader(*where)]
-        for item in ready:
-            del self._unbegun[item.source]
         if ready:
             self._begin(ready, {})
+        now = time.monotonic()
+        self._look_pause = min(2 * self._look_pause, _LOOK_FOR_LEADERS_SECONDS)
+        # Little is read while we try, so the longer it takes, the rarer it is done.
+        self._look_for_leaders_at = now + max(self._look_pause, 3 * (now - began))
+
+    def _starts(self, fresh: Sequence[TopicPartition]) -> tuple[dict[TopicPartition, int], set[TopicPartition]]:
+        """Where partitions without a position begin, and those of which nobody can say that now."""
+        unasked: set[TopicPartition] = set()
+
+        def ask(source: Network, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+            found = reading.list_soon(source, wanted)
+            unasked.update(found.failures)
+            return found.offsets
+
+        mirrored = mirrored_topics(self._plan)
+        return beginnings(self._source, fresh, self._settings, mirrored, ask), unasked
 
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         wanted = self._with_leaders(wanted, known)
         fresh = [item.source for item in wanted if item.source not in known]
-        starts = beginnings(self._source, fresh, self._settings, mirrored_topics(self._plan))
+        starts, unasked = self._starts(fresh)
+        self._begin_later([item for item in wanted if item.source in unasked])
         for source in fresh:
-            if source not in starts:
-                self._put_aside(source, WHY_NOWHERE)
+            if source not in unasked:
+                self._unbegun.pop(source, None)
+                if source not in starts:
+                    self._put_aside(source, WHY_NOWHERE)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
         target_losses = self._target_losses(wanted, known)
@@ -491,18 +514,30 @@ class LaneSession:
         suspicions, self._suspicions = self._suspicions, {}
         for where, suspicion in suspicions.items():
             copy = self._copies[where]
-            if copy.has_queued:
+            if copy.has_queued or (where in self._unexamined and time.monotonic() < self._examine_at):
                 self._suspicions[where] = suspicion  # first what was read before must be appended
                 continue
+            began = time.monotonic()
             try:
                 loss = examine(self._source, copy.point, suspicion)
             except PartitionFailed as failure:
                 self._put_aside(where, failure.reason)
                 continue
+            except BrokerUnavailable:
+                self._examine_later(where, suspicion, began)
+                continue
+            self._unexamined.pop(where, None)
             if loss is None:
                 self._incoming.read(copy.point)
             else:
                 self._handle_loss(copy, loss)
+
+    def _examine_later(self, where: TopicPartition, suspicion: Suspicion, began: float) -> None:
+        """Its leader cannot be asked, and the others do not wait for it."""
+        now = time.monotonic()
+        self._suspicions[where] = suspicion
+        self._unexamined.setdefault(where, now)
+        self._examine_at = now + max(_LOOK_FOR_LEADERS_SECONDS, 3 * (now - began))
 
     def _handle_loss(self, copy: PartitionCopy, loss: Loss) -> None:
         where, point = copy.assignment.source, copy.point
@@ -531,9 +566,16 @@ class LaneSession:
         if self._unbegun and time.monotonic() > self._tell_unbegun_at:
             self._tell_unbegun_at = math.inf
             out_of_reach.extend(self._unbegun)
+        out_of_reach.extend(self._long_unexamined())
         for where in out_of_reach:
             self._tell_set_aside(where, _OUT_OF_REACH, {})
             self._to_resume.add(where)
+
+    def _long_unexamined(self) -> list[TopicPartition]:
+        """Each is told once."""
+        long = [where for where, since in self._unexamined.items() if time.monotonic() - since > _LONG_SECONDS]
+        self._unexamined |= dict.fromkeys(long, math.inf)
+        return long
 
     def _put_topic_aside(self, topic: str, error_code: int) -> None:
         for item in self._plan.assignments:
@@ -543,6 +585,7 @@ class LaneSession:
     def _put_aside(self, where: TopicPartition, reason: str) -> None:
         self._set_aside[where] = reason
         self._behind.discard(where)
+        self._unexamined.pop(where, None)
         self._tell_set_aside(where, reason, {})
 
     def _tell_set_aside(self, where: TopicPartition, reason: str, known: dict[TopicPartition, Position]) -> None:
@@ -556,6 +599,13 @@ class LaneSession:
         self._to_resume.discard(progress.source)
         first = progress.runs[0].source
         self._events.append(Event(EventKind.RESUMED, progress.source, first, -1, "goes on"))
+
+
+def _why_unusable(topic: str, error_code: int) -> str:
+    """Why a topic of the target cannot be written to, from the target's answer to the question who leads it."""
+    if error_code == UNKNOWN_TOPIC:
+        return f"the topic {topic} is gone on the target; it goes on when the topic is there again"
+    return f"the target answers {error_name(error_code)} for the topic {topic}; it goes on when that is over"
 
 
 def _named(source: TopicPartition, topic_id: UUID) -> tuple[str, UUID, int]:
