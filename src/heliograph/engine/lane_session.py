@@ -60,7 +60,7 @@ _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown t
 _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
 _CopyArguments = tuple[Assignment, FetchPoint, TargetPartition, Outgoing, int, CopyRules, bool]
-_UNKNOWN_TOPIC = 3
+_BYTES_AT_A_TIME = 256 * 1024  # of answers; one that is larger is looked at alone
 _FIRST_LOOK_SECONDS = 0.05  # for the leaders of new topics, which are known a moment before they are ready
 _LOOK_FOR_LEADERS_SECONDS = 1.0
 _LONG_SECONDS = 30.0
@@ -373,19 +373,28 @@ class LaneSession:
             yield from self._advance_commit()
             if self._closing is None and self._commit_is_due():
                 self._begin_commit()
-            if not self._incoming.arrivals:
-                self._loop.run_once(0.1)
+            self._loop.run_once(0.0 if self._has_more_to_look_at else 0.1)
         yield from self._finish_commit()
         if self._began is not None or self._events:
             self._begin_commit()
             yield from self._finish_commit()
 
     def _look_at_arrivals(self) -> None:
-        """Here and not where responses come in: looking at them may need answers from brokers."""
-        while self._incoming.arrivals:
+        """Here and not where responses come in: looking at them may need answers from brokers.
+
+        So much at a time that what ends a transaction never waits for long. The rest stays in the buffers that it has
+        come in, so that nothing more is read meanwhile.
+        """
+        seen = 0
+        while self._has_more_to_look_at and seen < _BYTES_AT_A_TIME:
             arrival = self._incoming.arrivals.popleft()
+            seen += arrival.size
             self._look_at(*arrival)
             arrival.broker.looked_at(arrival)
+
+    @property
+    def _has_more_to_look_at(self) -> bool:
+        return bool(self._incoming.arrivals) and not self._outgoing.is_full
 
     def _look_at(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
         if result.error_code in _SESSION_LOST:
@@ -393,7 +402,7 @@ class LaneSession:
         check(f"{self._source.access.alias} fetch", result.error_code)
         for fetched in result.partitions:
             self._heart.beat(self._doing)
-            if self._incoming.is_elsewhere(broker, fetched):
+            if not broker.reads(fetched.point) or self._incoming.is_elsewhere(broker, fetched):
                 continue
             where = TopicPartition(fetched.point.topic, fetched.point.partition)
             if fetched.error_code or fetched.diverging:
