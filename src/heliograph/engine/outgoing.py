@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from heliograph.engine.links import Links
+from heliograph.engine.trials import REFUSED
 from heliograph.engine.window import Window
 from heliograph.errors import BrokerRefused, ClusterError, MalformedRecord, PartitionFailed, PartitionsWait
 from heliograph.kafka import batches, producing, records
@@ -295,7 +296,7 @@ class Outgoing:
         message = "" if item.error_code == _INVALID_TIMESTAMP else item.message
         reason = f"{error_name(item.error_code)} {message}".strip()
         if batch is not None and _concerns_partition(item.error_code, batch):
-            told = f"the target refuses it: {reason}"
+            told = f"{REFUSED} it: {reason}"
             raise PartitionFailed(batch.source, told, where, item.error_code in _CONCERNS_TOPIC)
         name = f"{self._network.access.alias} {where}"
         check_fenced(name, item.error_code)
