@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
+from threading import Barrier
 
 import pytest
 
@@ -103,7 +104,8 @@ def test_answers_that_come_together_do_not_pile_up_either(
 def test_lanes_that_share_a_slow_link_all_make_progress(
     make_mirror: MakeMirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lanes = 6
+    lanes = 8
+    all_begin = Barrier(lanes)
     mirrors = [make_mirror() for _ in range(lanes)]
     for mirror in mirrors:
         mirror.write([numbered(4, 4 * index, RECORD_BYTES) for index in range(25)])  # half a megabyte
@@ -113,12 +115,15 @@ def test_lanes_that_share_a_slow_link_all_make_progress(
 
     def note(session: LaneSession) -> None:
         start(session)
-        steps[session._plan.transactional_ids[0].removesuffix("-a")].append(time.monotonic())
+        seen = steps[session._plan.transactional_ids[0].removesuffix("-a")]
+        if not seen:
+            all_begin.wait(60)
+        seen.append(time.monotonic())
 
     def copy_some(mirror: Mirror) -> None:
-        """Three transactions, or more attempts."""
+        """Two transactions, or more attempts."""
         seen = steps[mirror.transactional_id]
-        for _ in mirror.lane(lambda: len(seen) > 3, settings):
+        for _ in mirror.lane(lambda: len(seen) > 2, settings):
             seen.append(time.monotonic())
 
     monkeypatch.setattr(LaneSession, "start", note)
@@ -128,4 +133,4 @@ def test_lanes_that_share_a_slow_link_all_make_progress(
     ):
         list(threads.map(copy_some, mirrors))
     gaps = [after - before for seen in steps.values() for before, after in pairwise(seen)]
-    assert max(gaps) < 5, "of 15 seconds that a transaction has"
+    assert max(gaps) < 8, "of 15 seconds that a transaction has"
