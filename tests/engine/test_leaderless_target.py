@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from kafka import KafkaAdminClient
@@ -14,7 +15,7 @@ from heliograph.engine.bookkeeping import Bookkeeping
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.access import Access
 from heliograph.model import EventKind, TopicPartition
-from tests.engine.lane_bench import OFFSETS_PARTITIONS, TOPICS
+from tests.engine.lane_bench import OFFSETS_PARTITIONS, QUICK, TOPICS
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
 from tests.zoo import raw
@@ -51,21 +52,32 @@ def has_leader(address: str, where: TopicPartition) -> bool:
     return True
 
 
-def test_the_flow_is_taken_over_and_other_partitions_flow(primary: EmbeddedCluster, halved: EmbeddedCluster) -> None:
-    name = create_topic(primary.bootstrap_servers, fresh_name("leaderless"), partitions=2)
-    copy = create_on(halved, f"primary.{name}", 2, 1)
-    pairs = {TopicPartition(name, number): TopicPartition(copy, number) for number in range(2)}
+@pytest.fixture(scope="module")
+def wards(primary: EmbeddedCluster, halved: EmbeddedCluster) -> list[Ward]:
+    """Mirrors whose first partition has lost its leader on the target."""
     remaining = halved.brokers[0].spec.listeners[0].address
-    ward = Ward(Stations(primary.bootstrap_servers, remaining), pairs, f"lane-of-{name}")
-    for source in pairs:
-        ward.feed(source, range(10))
+    made = []
+    for _ in range(2):
+        name = create_topic(primary.bootstrap_servers, fresh_name("leaderless"), partitions=2)
+        copy = create_on(halved, f"primary.{name}", 2, 1)
+        pairs = {TopicPartition(name, number): TopicPartition(copy, number) for number in range(2)}
+        made.append(Ward(Stations(primary.bootstrap_servers, remaining), pairs, f"lane-of-{name}"))
+        for source in pairs:
+            made[-1].feed(source, range(10))
     halved.brokers[1].stop()
-    wait_until(lambda: not has_leader(remaining, pairs[ward.bad]), "the partition to be without a leader")
+    for ward in made:
+        where = ward.pairs[ward.bad]
+        wait_until(lambda where=where: not has_leader(remaining, where), "the partition to be without a leader")
+    return made
 
-    books = Bookkeeping("primary->backup", "primary", Access("backup", [remaining]), TOPICS)
-    assert books.fence([f"lane-of-{name}"], pairs.values()) == {pairs[ward.bad]: "has no leader"}
 
-    with ward.lane_walk() as walk:
+@pytest.mark.parametrize("is_exactly_once", [True, False], ids=["exactly once", "at least once"])
+def test_the_flow_is_taken_over_and_other_partitions_flow(wards: list[Ward], is_exactly_once: bool) -> None:
+    ward = wards.pop()
+    books = Bookkeeping("primary->backup", "primary", Access("backup", [ward.stations.target]), TOPICS)
+    assert books.fence([ward.transactional_id], ward.pairs.values()) == {ward.pairs[ward.bad]: "has no leader"}
+
+    with ward.lane_walk(replace(QUICK, is_exactly_once=is_exactly_once)) as walk:
         [aside] = walk.until_told(1)
         walk.until_copied({ward.well: 10})
     assert (aside.kind, aside.source) == (EventKind.SET_ASIDE, ward.bad)

@@ -44,4 +44,4 @@ def test_lanes_share_the_bandwidth_of_their_flow() -> None:
     settings = LaneSettings(limits=FetchLimits(max_bytes=8_000_000), bytes_per_second=4_000_000.0)
     assert settings.with_share_of(4).bytes_per_second == 1_000_000.0
     assert settings.with_share_of(4).limits.max_bytes == 125_000
-    assert LaneSettings().with_share_of(4) == LaneSettings()
+    assert LaneSettings().with_share_of(4) == replace(LaneSettings(), lanes=4)

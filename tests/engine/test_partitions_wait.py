@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from tests.zoo.stations import Stations
 from tests.zoo.topics import await_leaders, create_topic, fresh_name
 
 NOT_ENOUGH_REPLICAS = 19
+REFUSED = "the target refuses it: INVALID_RECORD"
 ONE, TWO = TopicPartition("t", 1), TopicPartition("t", 2)
 
 
@@ -137,6 +139,43 @@ def test_a_topic_that_is_refused_is_set_aside_as_a_whole(monkeypatch: pytest.Mon
         TopicPartition("t", 3): "so is this",
         TWO: "the target refuses its topic, as for t-1",
     }
+
+
+def test_what_is_known_of_links_outlives_an_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    links: list[object] = []
+
+    class Slow(Sessions):
+        def __call__(self, *arguments: Any) -> Sessions:
+            links.append(arguments[9])
+            return super().__call__(*arguments)
+
+    run(monkeypatch, Slow(lack(ONE)), Clock(), attempts=3)
+    assert len(links) == 3
+    assert len(set(map(id, links))) == 1
+
+
+def test_many_that_were_refused_do_not_end_one_attempt_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, failed_at = Clock(), list[float]()
+    many = [TopicPartition("t", number) for number in range(100)]
+
+    class Refused(Sessions):
+        def start(self) -> None:
+            if tried := [where for where in many if where not in self.aside]:
+                failed_at.append(clock.now)
+                raise PartitionFailed(tried[0], REFUSED)
+
+        def copy(self) -> Iterator[Any]:
+            while not sessions.should_end():
+                clock.sleep(1.0)
+            return iter(())
+
+        def __call__(self, *arguments: Any) -> Sessions:
+            self.should_end = arguments[4]
+            return super().__call__(*arguments)
+
+    sessions = Refused()
+    run(monkeypatch, sessions, clock, attempts=50, told=dict.fromkeys(many, REFUSED))
+    assert min(after - before for before, after in pairwise(failed_at)) >= 2.0
 
 
 def test_a_moment_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
+from threading import Barrier
 
 import pytest
 
@@ -13,7 +15,7 @@ from heliograph.engine import outgoing
 from heliograph.engine.lane_session import LaneSession
 from heliograph.engine.outgoing import Outgoing
 from heliograph.kafka.fetching import FetchLimits
-from tests.engine.lane_bench import QUICK, MakeMirror
+from tests.engine.lane_bench import QUICK, MakeMirror, Mirror
 from tests.engine.links import behind
 from tests.zoo.odd_records import numbered
 
@@ -69,3 +71,66 @@ def test_transactions_end_in_time_over_a_slow_link(make_mirror: MakeMirror, monk
     assert len(starts) == 1
     gaps = [after - before for before, after in pairwise([*starts, *commits])]
     assert max(gaps) < 5, "of 15 seconds that a transaction has, and 10 that all takes"
+
+
+def test_answers_that_come_together_do_not_pile_up_either(
+    make_mirror: MakeMirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A far source answers over several lines at once; what is built anew of one answer may fill the lane."""
+    mirror = make_mirror(partitions=6, settings={"message.timestamp.type": "LogAppendTime"})
+    for partition in range(6):
+        mirror.write((numbered(RECORDS, RECORDS * number, RECORD_BYTES) for number in range(6)), partition)
+    monkeypatch.setattr(outgoing, "_MOST_REBUILT_BYTES", MOST_WAITING)
+    waiting, together = [0], [0]
+    look_at_arrivals = LaneSession._look_at_arrivals
+
+    def measure(session: LaneSession) -> None:
+        together.append(len(session._incoming.arrivals))
+        look_at_arrivals(session)
+        waiting.append(session._outgoing._rebuilt_bytes)
+
+    monkeypatch.setattr(LaneSession, "_look_at_arrivals", measure)
+    limits = FetchLimits(max_wait_ms=50, max_bytes=FETCHED, partition_max_bytes=FETCHED)
+    with (
+        behind(Link.of(round_trip_ms=2, megabits=8), mirror.stations.target, monkeypatch),
+        behind(Link.of(round_trip_ms=100, megabits=8000), mirror.stations.source, monkeypatch),
+    ):
+        mirror.copy_all(replace(QUICK, limits=limits))
+    mirror.assert_equal(at_least=6 * 6 * RECORDS)
+    assert max(together) > 1
+    assert max(waiting) < MOST_WAITING + 1.5 * FETCHED
+
+
+def test_lanes_that_share_a_slow_link_all_make_progress(
+    make_mirror: MakeMirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lanes = 8
+    all_begin = Barrier(lanes)
+    mirrors = [make_mirror() for _ in range(lanes)]
+    for mirror in mirrors:
+        mirror.write([numbered(4, 4 * index, RECORD_BYTES) for index in range(25)])  # half a megabyte
+    settings = QUICK.with_share_of(lanes)
+    steps: dict[str, list[float]] = {mirror.transactional_id: [] for mirror in mirrors}
+    start = LaneSession.start
+
+    def note(session: LaneSession) -> None:
+        start(session)
+        seen = steps[session._plan.transactional_ids[0].removesuffix("-a")]
+        if not seen:
+            all_begin.wait(60)
+        seen.append(time.monotonic())
+
+    def copy_some(mirror: Mirror) -> None:
+        """Two transactions, or more attempts."""
+        seen = steps[mirror.transactional_id]
+        for _ in mirror.lane(lambda: len(seen) > 2, settings):
+            seen.append(time.monotonic())
+
+    monkeypatch.setattr(LaneSession, "start", note)
+    with (
+        behind(Link.of(round_trip_ms=20, megabits=1.6), mirrors[0].stations.target, monkeypatch),
+        ThreadPoolExecutor(lanes) as threads,
+    ):
+        list(threads.map(copy_some, mirrors))
+    gaps = [after - before for seen in steps.values() for before, after in pairwise(seen)]
+    assert max(gaps) < 8, "of 15 seconds that a transaction has"

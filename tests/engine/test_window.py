@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
+from heliograph.engine.links import Links
+from heliograph.engine.outgoing import Outgoing, _Request
 from heliograph.engine.window import Window
+
+if TYPE_CHECKING:
+    from heliograph.kafka.network import Network
+    from heliograph.kafka.transaction import Producer
 
 MOST = 8 * 1024 * 1024
 
@@ -44,3 +54,32 @@ def test_it_never_closes() -> None:
     window = Window()
     window.answered(1, 1, 60, MOST)
     assert window.size >= 1024
+
+
+def test_lanes_that_begin_together_share_the_link() -> None:
+    assert sum(Window(4).size for _ in range(4)) == Window().size
+    assert Window(1000).size >= 32 * 1024
+
+
+def test_what_was_never_answered_was_too_much() -> None:
+    window = Window()
+    window.given_up(5.0)
+    assert window.size == Window().size // 2
+    for _ in range(20):
+        window.given_up(5.0)
+    assert window.size == 32 * 1024
+
+
+def test_who_gives_up_remembers_what_the_link_did_not_take() -> None:
+    links = Links()
+    outgoing = Outgoing(cast("Network", None), cast("Producer", None), links=links)
+    sent_at = time.monotonic() - 5.0
+    outgoing._in_flight[1] = deque([_Request(1000, 1000, sent_at, MOST)])
+    outgoing.give_up()
+    assert links.window(1).size == links.window(2).size // 2
+
+
+def test_what_has_just_left_says_nothing_of_the_link() -> None:
+    window = Window()
+    window.given_up(0.1)
+    assert window.size == Window().size

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from bench.wan_relay import Link
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.errors import BrokerRefused, BrokerUnavailable, MalformedRecord
 from heliograph.kafka import batches, reading
+from heliograph.kafka.access import Access
+from heliograph.kafka.network import opened
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
+from tests.engine.links import behind
 from tests.zoo import handmade, raw
 from tests.zoo.odd_records import numbered
 from tests.zoo.topics import create_topic, fresh_name
@@ -111,3 +117,20 @@ def test_a_batch_with_an_impossible_length_is_named(primary: EmbeddedCluster, to
         file.write((-12).to_bytes(4, "big", signed=True))
     with pytest.raises(MalformedRecord, match=f"{where}: the batch at offset 2 says that it has -12 bytes"):
         values(primary, topic, {0: 0})
+
+
+# -- slow links --------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_may_take_long_as_long_as_it_comes(primary: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = primary.bootstrap_servers
+    where = TopicPartition(create_topic(servers, fresh_name("slow")), 0)
+    raw.append(servers, where, [raw.batch_of(numbered(10, 10 * index, 10_000)) for index in range(7)])
+    quick = Access("primary", servers.split(","), request_timeout_ms=1500)
+    link = Link.of(round_trip_ms=2, megabits=1.6)
+    with behind(link, servers, monkeypatch), opened(quick, [where.topic]) as (loop, network):
+        began = time.monotonic()
+        found = [record for _, record in reading.read_to_end(loop, network, where.topic, {0: 0})]
+        seconds = time.monotonic() - began
+    assert len(found) == 70
+    assert seconds > 2.0, "of 1.5 seconds that a broker has until it begins to answer"

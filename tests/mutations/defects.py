@@ -12,6 +12,7 @@ _LEFTOVERS = "tests/kafka/test_leftovers.py"
 _FORGOTTEN = "tests/engine/test_forgotten_ends.py"
 _DELETIONS = "tests/sync/test_group_deletions.py"
 _WAITING = "tests/engine/test_partitions_wait.py"
+_ODD = "tests/engine/test_odd_answers.py"
 _PAIRING = "tests/recovery/test_pairing.py"
 _TARGET_LOSS = "tests/engine/test_target_loss.py"
 _LOSS = "tests/engine/test_loss.py::test_loss_while_no_lane_ran_sets_the_partition_aside_and_the_other_flows"
@@ -173,6 +174,117 @@ _RECORDS = (
         "        if not connecting.is_done():\n            return None\n",
         "        if not connecting.is_done(60):\n            return None\n",
         ("tests/engine/test_slow_connect.py::test_others_are_read_while_a_broker_does_not_answer",),
+    ),
+    Defect(
+        "give-up-an-answer-that-comes-slowly",
+        "Over a slow link an answer may take as long as it takes, as long as something of it comes.",
+        "kafka/connection.py",
+        "        return max(self.deadline, heard_at + min(self.patience, _STALL_SECONDS)) < now\n",
+        "        return self.deadline < now\n",
+        ("tests/kafka/test_connection.py::test_an_answer_that_stops_to_come_is_given_up",),
+    ),
+    Defect(
+        "ask-a-slow-broker-for-as-much-as-ever",
+        "Over a slow link a lane asks for what comes within seconds, so that it never stands still for long.",
+        "engine/links.py",
+        "            self.most = max(_LEAST_ANSWER, min(self.most, int(size / seconds * _GOOD_SECONDS)))\n",
+        "            pass\n",
+        ("tests/engine/test_links.py::test_an_answer_takes_seconds_over_a_slow_link",),
+    ),
+    Defect(
+        "forget-since-when-nothing-was-heard",
+        "A partition of which nothing is heard is told, however often its broker is asked again.",
+        "engine/incoming.py",
+        "        self._adrift[where] = self._unheard.get(where) or _Adrift(point, time.monotonic())\n",
+        "        self._adrift[where] = _Adrift(point, time.monotonic())\n",
+        (
+            "tests/engine/test_slow_source.py"
+            "::test_a_partition_of_which_nothing_is_heard_is_told_however_often_it_is_asked_for",
+        ),
+    ),
+    Defect(
+        "forget-what-a-link-did-not-take",
+        "A lane that has sent more than a link takes within a transaction sends less when it begins again.",
+        "engine/lane.py",
+        "                self._links,\n",
+        "                Links(),\n",
+        (f"{_WAITING}::test_what_is_known_of_links_outlives_an_attempt",),
+    ),
+    Defect(
+        "begin-as-if-alone-on-the-link",
+        "Lanes that share a link begin with their share of it.",
+        "engine/links.py",
+        "Window(self._lanes)",
+        "Window()",
+        ("tests/engine/test_slow_target.py::test_lanes_that_share_a_slow_link_all_make_progress",),
+    ),
+    Defect(
+        "stop-for-an-odd-answer-of-the-target",
+        "An error that nobody expects, of one partition of the target, holds up the others for seconds only.",
+        "engine/outgoing.py",
+        "    return bool(code) and code not in _CONCERNS_PRODUCER and",
+        "    return code in {5, 6, 7, 19, 20, 56} and",
+        (f"{_ODD}::test_a_partition_that_takes_nothing_holds_up_no_other",),
+    ),
+    Defect(
+        "stop-for-an-odd-answer-of-the-source",
+        "An error that nobody expects, of one partition of the source, holds up no other, and is told.",
+        "engine/lane_session.py",
+        "            self._bear(fetched.point, where, error_name(fetched.error_code))\n",
+        '            check(f"{self._source.access.alias} {where}", fetched.error_code)\n',
+        (f"{_ODD}::test_a_partition_that_cannot_be_read_holds_up_no_other",),
+    ),
+    Defect(
+        "wait-for-a-leader-out-of-reach",
+        "A new partition whose leader cannot be reached holds up none of the others.",
+        "kafka/reading.py",
+        "            if network.connection_soon(broker_id) is None:\n",
+        "            if network.connection(broker_id) is None:\n",
+        ("tests/engine/test_out_of_reach.py::test_a_new_partition_whose_leader_cannot_be_asked_holds_up_no_other",),
+    ),
+    Defect(
+        "write-to-what-has-no-leader",
+        "Without transactions, too, a partition of the target that has no leader holds up none of the others.",
+        "engine/lane_session.py",
+        "            self._books.find_unreachable()\n",
+        "            pass\n",
+        ("tests/engine/test_leaderless_target.py::test_the_flow_is_taken_over_and_other_partitions_flow",),
+    ),
+    Defect(
+        "stop-for-a-topic-that-nobody-may-see",
+        "A topic of the target that we may not see any more is set aside, and the others flow.",
+        "engine/lane_session.py",
+        "        missing = self._target.look_up({item.target.topic for item in assignments})\n",
+        "        missing = self._target.look_up({item.target.topic for item in assignments})\n"
+        "        missing = {topic: code for topic, code in missing.items() if code == UNKNOWN_TOPIC}\n",
+        ("tests/engine/test_revoked_rights.py::test_a_topic_that_nobody_may_see_any_more_holds_up_no_other",),
+    ),
+    Defect(
+        "look-at-all-answers-at-once",
+        "What is built anew never takes much more memory than it may, however many answers come together.",
+        "engine/lane_session.py",
+        "        return bool(self._incoming.arrivals) and not self._outgoing.is_full\n",
+        "        return bool(self._incoming.arrivals)\n",
+        ("tests/engine/test_slow_target.py::test_answers_that_come_together_do_not_pile_up_either",),
+    ),
+    Defect(
+        "try-all-that-were-refused-at-once",
+        "Partitions that the target has refused are tried again a few at a time, so that others can copy meanwhile.",
+        "engine/trials.py",
+        "for _ in range(min(self._count, len(self._waiting)))",
+        "for _ in range(len(self._waiting))",
+        (
+            "tests/engine/test_trials.py::test_what_was_repaired_goes_on_soon_however_much_it_is",
+            "tests/engine/test_trials.py::test_where_one_answer_refuses_all_that_were_let_in_more_are_let_in",
+        ),
+    ),
+    Defect(
+        "try-one-that-is-refused-after-the-other",
+        "A trial of partitions that the target has refused costs the others one attempt.",
+        "engine/trials.py",
+        "        self._aside |= back\n",
+        "",
+        ("tests/engine/test_trials.py::test_the_others_copy_between_any_two_attempts_that_fail",),
     ),
     Defect(
         "wait-for-all-that-take-nothing",
@@ -850,8 +962,8 @@ _POSITIONS = (
         "skip-what-an-added-partition-holds",
         "A partition that is added to a mirrored topic begins at its first record.",
         "engine/start.py",
-        "first_offsets(source, added, EARLIEST)",
-        "first_offsets(source, added, settings.start)",
+        "first_offsets(source, added, EARLIEST, ask)",
+        "first_offsets(source, added, settings.start, ask)",
         ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
     ),
     Defect(

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
+from heliograph.engine.links import AnswerSize, Links
 from heliograph.engine.source_broker import FAR_LINES, Arrival, Pace, Shares, SourceBroker
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.connection import Connection
@@ -45,16 +46,26 @@ class Incoming:
     """Reads all partitions of a lane; answers wait in `arrivals`."""
 
     def __init__(
-        self, network: Network, limits: FetchLimits, bytes_per_second: float = 0.0, total_bytes: int = 0
+        self,
+        network: Network,
+        limits: FetchLimits,
+        bytes_per_second: float = 0.0,
+        total_bytes: int = 0,
+        links: Links | None = None,
     ) -> None:
-        """`total_bytes`: of memory for answers; as much as is usual by default."""
+        """`total_bytes`: of memory for answers; as much as is usual by default.
+
+        `links`: what is known of the brokers; without it they are asked for all at once, until one is slow.
+        """
         self.arrivals: deque[Arrival] = deque()
         self._network = network
+        self._links = links
         self._shares = Shares(limits, total_bytes)
         self._pace = Pace(bytes_per_second)
         self._brokers: dict[int, list[SourceBroker]] = {}  # the lines to each
         self._followed: dict[TopicPartition, SourceBroker] = {}
         self._adrift: dict[TopicPartition, _Adrift] = {}
+        self._unheard: dict[TopicPartition, _Adrift] = {}  # asked for again, and no answer has come yet
         self._avoided: dict[int, float] = {}  # replicas that the leader shall not send us to, and until when
         self._unreachable: dict[int, float] = {}  # brokers, and when to try them again
         self._look_again_at = 0.0
@@ -71,12 +82,21 @@ class Incoming:
         return self._pace.allows(time.monotonic())
 
     def long_adrift(self) -> Iterator[TopicPartition]:
-        """Those among them that have been so for long; each is told once."""
+        """Those of which nothing has been heard for long, though they may have been asked for; each is told once."""
         now = time.monotonic()
-        for where, adrift in self._adrift.items():
-            if not adrift.is_told and now - adrift.since > _LONG_SECONDS:
+        for where, adrift in [*self._adrift.items(), *self._unheard.items()]:
+            if not adrift.is_told and now - adrift.since > _LONG_SECONDS and self._is_awaited(where, adrift.point):
                 adrift.is_told = True
                 yield where
+
+    def _is_awaited(self, where: TopicPartition, point: FetchPoint) -> bool:
+        """Whether anything could have been heard: while a lane has enough to write, it asks for nothing."""
+        return where in self._adrift or any(line.is_asked and point in line.session for line in self._lines())
+
+    @property
+    def late(self) -> str:
+        """The broker whose answer takes long, or nothing."""
+        return next((line.name for line in self._lines() if line.is_late), "")
 
     def read(self, point: FetchPoint) -> None:
         """Begin to read a partition, from the leader that is known."""
@@ -87,6 +107,10 @@ class Incoming:
         """Read a partition no more from this broker."""
         broker.session.remove(point)
         self._followed.pop(_name(point), None)
+
+    def ask_again(self, point: FetchPoint) -> None:
+        """Ask the leader for a partition again, after a moment."""
+        self._set_adrift(point)
 
     def fetch(self, wants_more: bool = True) -> None:
         """Find brokers for the partitions that have none, and ask all brokers for more if it is wanted."""
@@ -116,6 +140,7 @@ class Incoming:
                 self._avoid(broker.broker_id)
             self._set_adrift(point)
         else:
+            self._unheard.pop(_name(point), None)
             return False
         return True
 
@@ -160,10 +185,14 @@ class Incoming:
         connection = self._connection(broker_id, another)
         if connection is None:
             return None
-        line = SourceBroker(broker_id, connection, self._shares.among(1), self.arrivals, self._pace)
+        answer_size = self._answer_size(broker_id)
+        line = SourceBroker(broker_id, connection, self._shares.among(1), self.arrivals, self._pace, answer_size)
         self._brokers.setdefault(broker_id, []).append(line)
         self._share_memory()
         return line
+
+    def _answer_size(self, broker_id: int) -> AnswerSize:
+        return self._links.answer_size(broker_id) if self._links else AnswerSize()
 
     def _share_memory(self) -> None:
         lines = list(self._lines())
@@ -207,7 +236,9 @@ class Incoming:
 
     def _set_adrift(self, point: FetchPoint) -> None:
         self._followed.pop(_name(point), None)
-        self._adrift[_name(point)] = _Adrift(point, time.monotonic())
+        where = _name(point)
+        self._adrift[where] = self._unheard.get(where) or _Adrift(point, time.monotonic())
+        self._unheard.pop(where, None)
 
     def _avoid(self, broker_id: int) -> None:
         self._avoided[broker_id] = time.monotonic() + _AVOID_SECONDS
@@ -240,7 +271,7 @@ class Incoming:
         self._network.look_up({where.topic for where in self._adrift})
         for where, adrift in list(self._adrift.items()):
             if self._read_from_leader(adrift.point):
-                del self._adrift[where]
+                self._unheard[where] = self._adrift.pop(where)
 
 
 def _name(point: FetchPoint) -> TopicPartition:

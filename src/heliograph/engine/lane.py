@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from heliograph.engine.lane_session import LaneSession
+from heliograph.engine.links import Links
 from heliograph.engine.pulse import TRYING_AGAIN, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
+from heliograph.engine.trials import REFUSED, TAKES_NOTHING, Trials, costs_an_attempt
 from heliograph.errors import (
     AuthenticationFailed,
     ClusterError,
@@ -29,7 +30,6 @@ _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 1.0
 _LOOK_INTERVAL = 0.2
 _FIRST_REST = 60.0  # seconds, until partitions that were set aside are tried again; then twice as long each time
-_LONGEST_REST = 600.0
 _LONGEST_REFUSAL = 5.0  # seconds; usually longer than it takes until another leader has followed one
 _FORGET_SECONDS = 5.0
 _LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
@@ -54,10 +54,10 @@ class Lane:
         self._should_end = should_end
         self._on_trouble = on_trouble
         self._heart = heart or Heart.silent()
-        self._set_aside: dict[TopicPartition, str] = {}
-        self._set_aside_until = math.inf
-        self._rest_seconds = _FIRST_REST
+        self._links = Links(settings.lanes)
         self._told = dict(plan.set_aside)
+        self._set_aside = {where: reason for where, reason in self._told.items() if costs_an_attempt(reason)}
+        self._trials = Trials(self._set_aside, _FIRST_REST)
         self._cut_back: dict[TopicPartition, int] = {}  # where targets have appended again at offsets that they had
         self._refused: dict[TopicPartition, tuple[float, float]] = {}  # by the target, first and last, for now
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
@@ -66,7 +66,8 @@ class Lane:
         """Copy until the epoch ends; yields one entry per committed transaction."""
         backoff = _FIRST_BACKOFF
         while not self._should_end():
-            self._try_again_in_time()
+            if self._trials.is_due(time.monotonic()):
+                self._trials.let_in(time.monotonic())
             session = LaneSession(
                 self._plan,
                 *self._access,
@@ -77,11 +78,13 @@ class Lane:
                 self._cut_back,
                 self._transforms,
                 self._heart,
+                self._links,
             )
             try:
                 session.start()
                 for entry in session.copy():
                     backoff = _FIRST_BACKOFF
+                    self._trials.went_on([progress.source for progress in entry.partitions], time.monotonic())
                     yield entry
                 continue
             except PartitionFailed as failure:
@@ -106,26 +109,21 @@ class Lane:
         """All that the same answer refused, and all that would be refused alike: each costs the others an attempt."""
         for one in (failure, *failure.others):
             self._set_aside[one.source] = one.reason
+        alike = {one.source for one in (failure, *failure.others)}
         topics = {one.target.topic: one for one in (failure, *failure.others) if one.target and one.concerns_topic}
         for item in self._plan.assignments:
             if item.target.topic in topics:
-                told = f"the target refuses its topic, as for {topics[item.target.topic].source}"
+                told = f"{REFUSED} its topic, as for {topics[item.target.topic].source}"
                 self._set_aside.setdefault(item.source, told)
+                alike.add(item.source)
+        self._trials.refused(alike, time.monotonic())
 
     def _session_should_end(self) -> bool:
         """At the end of the epoch, or when it is time to try again what was set aside.
 
         Other partitions are held up by that for the moment that it takes to commit and to begin again.
         """
-        if self._set_aside and self._set_aside_until == math.inf:
-            self._set_aside_until = time.monotonic() + self._rest_seconds
-            self._rest_seconds = min(2 * self._rest_seconds, _LONGEST_REST)
-        return self._should_end() or time.monotonic() >= self._set_aside_until
-
-    def _try_again_in_time(self) -> None:
-        if time.monotonic() >= self._set_aside_until:
-            self._set_aside.clear()
-            self._set_aside_until = math.inf
+        return self._should_end() or self._trials.is_due(time.monotonic())
 
     def _rest(self, seconds: float, why: str) -> None:
         """Wait before the next attempt, but not longer than the epoch lasts."""
@@ -146,8 +144,10 @@ class Lane:
             first = first if now - last < _FORGET_SECONDS else now
             self._refused[source] = (first, now)
             if now - first >= _LONGEST_REFUSAL or source in self._told:  # it was tried again, in vain
-                self._set_aside[source] = f"the target takes nothing for now: {error.name}"
+                self._set_aside[source] = f"{TAKES_NOTHING} for now: {error.name}"
                 lasting = True
+        if lasting:
+            self._trials.refused([source for source in error.sources if source in self._set_aside], now)
         return lasting
 
     def _longest_backoff(self, error: ClusterError) -> float:

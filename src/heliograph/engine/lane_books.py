@@ -13,6 +13,7 @@ from heliograph.errors import StaleLane, TakenOver
 from heliograph.kafka import positions, reading, writing
 from heliograph.kafka.leftovers import Background, check_reached, end_leftovers, open_leftovers
 from heliograph.kafka.network import Network
+from heliograph.kafka.reading import LATEST
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import IdempotentProducer, Producer, take_all
 from heliograph.ledger import entries
@@ -73,6 +74,11 @@ class LaneBooks:
 
     def _own_topics(self) -> Sequence[str]:
         return self._ledger.topic, self._state.topic, self._journal.topic
+
+    def find_unreachable(self) -> None:
+        """For lanes without transactions, which leave nothing open: no target has been asked for anything yet."""
+        targets = {item.target for item in self._plan.assignments}
+        self.unreachable = reading.list_reachable(self._network, dict.fromkeys(targets, LATEST)).failures
 
     def check_targets(self) -> None:
         """Raise if something that was left open on a target may still be so."""

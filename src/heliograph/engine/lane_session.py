@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
 from heliograph.engine.lane_books import LaneBooks
+from heliograph.engine.links import Links
 from heliograph.engine.loss import Loss, Suspicion, examine, target_losses, why_missing
 from heliograph.engine.outgoing import Outgoing, TargetPartition
 from heliograph.engine.provenance import Provenance, meet_writers
@@ -33,10 +34,11 @@ from heliograph.engine.source_broker import Arrival, FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
+from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
-from heliograph.kafka.network import Network, check, error_name
+from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check, error_name
 from heliograph.kafka.transaction import Producer
 from heliograph.model import (
     Assignment,
@@ -57,10 +59,13 @@ _MAY_BE_LOSS = {1, 3, 100, 103}  # offset out of range, unknown topic, unknown t
 _SESSION_LOST = {70, 71}  # fetch session id not found, invalid fetch session epoch
 _CONCERNS_PARTITION = {2, 29}  # corrupt message, not authorised for the topic
 _CopyArguments = tuple[Assignment, FetchPoint, TargetPartition, Outgoing, int, CopyRules, bool]
-_UNKNOWN_TOPIC = 3
+_BYTES_AT_A_TIME = 256 * 1024  # of answers; one that is larger is looked at alone
+_FIRST_LOOK_SECONDS = 0.05  # for the leaders of new topics, which are known a moment before they are ready
 _LOOK_FOR_LEADERS_SECONDS = 1.0
 _LONG_SECONDS = 30.0
 _FORGOTTEN_SECONDS = 30.0  # after the deadline of a request
+_LONGEST_REFUSAL = 5.0  # seconds that a partition may answer with an error that nobody knows the meaning of
+_REFUSED = "the source refuses to give what is in it"
 _OUT_OF_REACH = "its leader on the source is out of reach; it goes on when the leader is back"
 
 
@@ -79,8 +84,10 @@ class LaneSession:
         cut_back: dict[TopicPartition, int],
         transforms: LaneTransforms | None = None,
         heart: Heart | None = None,
+        links: Links | None = None,
     ) -> None:
         self._plan = plan
+        self._links = links or Links(settings.lanes)
         self._heart = heart or Heart.silent()
         self._moves = self._told_moves = 0  # arrivals and commits: so far, and as of the last pulse
         self._is_copying = False
@@ -97,15 +104,20 @@ class LaneSession:
         self._source = Network(self._loop, source)
         self._target = Network(self._loop, target)
         self._copies: dict[TopicPartition, PartitionCopy] = {}
-        self._incoming = Incoming(self._source, settings.limits, settings.bytes_per_second)
+        self._incoming = Incoming(self._source, settings.limits, settings.bytes_per_second, links=self._links)
+        self._give_up_sending: Callable[[], None] = lambda: None
         self._touched: dict[TopicPartition, PartitionCopy] = {}
         self._behind: set[TopicPartition] = set()
         self._suspicions: dict[TopicPartition, Suspicion] = {}
         self._has_writers = any(left_out.flows for left_out in plan.left_out.values())
+        self._refused_since: dict[TopicPartition, float] = {}  # by the source, for reasons that may pass
         self._events: list[Event] = []
         self._to_resume = set(told)
         self._unbegun: dict[TopicPartition, Assignment] = {}  # without a leader, or a place to begin before it has one
         self._look_for_leaders_at = 0.0
+        self._look_pause = _FIRST_LOOK_SECONDS
+        self._unexamined: dict[TopicPartition, float] = {}  # suspected, but they cannot be asked; since when
+        self._examine_at = 0.0
         self._tell_unbegun_at = 0.0
         self._began: float | None = None
         self._closing: Closing | None = None
@@ -114,6 +126,7 @@ class LaneSession:
     def close(self) -> None:
         """Drop all connections."""
         self._incoming.close()
+        self._give_up_sending()
         self._loop.close()
 
     # -- steps 1 to 3 --------------------------------------------------------------------------------------------
@@ -134,11 +147,14 @@ class LaneSession:
         # transactions strictly one after the other keeps positions and ledger in order all the same.
         self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
         most_runs = self._settings.most_runs
-        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail, most_runs)
+        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail, most_runs, self._links)
+        self._give_up_sending = self._outgoing.give_up
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
         self._books.check_owner()
+        if not self._settings.is_exactly_once:
+            self._books.find_unreachable()
         for producer in self._producers:
             self._books.announce(producer)
         known = self._books.positions()
@@ -166,42 +182,59 @@ class LaneSession:
     def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
         """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
         missing = self._target.look_up({item.target.topic for item in assignments})
-        gone = {topic for topic, error_code in missing.items() if error_code == _UNKNOWN_TOPIC}
         for item in assignments:
-            if item.target.topic in gone:
-                reason = f"the topic {item.target.topic} is gone on the target"
-                self._set_aside[item.source] = f"{reason}; it goes on when the topic is there again"
-        return [item for item in assignments if item.target.topic not in gone]
+            if item.target.topic in missing:
+                self._set_aside[item.source] = _why_unusable(item.target.topic, missing[item.target.topic])
+        return [item for item in assignments if item.target.topic not in missing]
 
     def _with_leaders(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> list[Assignment]:
         """Those that can begin now: nobody can say where a partition without a position and a leader begins."""
         ready = [item for item in wanted if item.source in known or self._source.has_leader(*item.source)]
-        if len(ready) < len(wanted) and not self._unbegun:
-            self._tell_unbegun_at = time.monotonic() + _LONG_SECONDS
         begun = {item.source for item in ready}
-        self._unbegun |= {item.source: item for item in wanted if item.source not in begun}
+        self._begin_later([item for item in wanted if item.source not in begun])
         return ready
 
+    def _begin_later(self, items: Sequence[Assignment]) -> None:
+        if items and not self._unbegun:
+            self._tell_unbegun_at = time.monotonic() + _LONG_SECONDS
+        self._unbegun |= {item.source: item for item in items}
+
     def _begin_late(self) -> None:
-        """Begin with partitions that had no leader before, as soon as they have one."""
-        now = time.monotonic()
-        if not self._unbegun or now < self._look_for_leaders_at:
+        """Begin with partitions that had no leader before, or none that could be asked, as soon as they have one."""
+        began = time.monotonic()
+        if not self._unbegun or began < self._look_for_leaders_at:
             return
-        self._look_for_leaders_at = now + _LOOK_FOR_LEADERS_SECONDS
         self._source.look_up({where.topic for where in self._unbegun})
         ready = [item for where, item in self._unbegun.items() if self._source.has_leader(*where)]
-        for item in ready:
-            del self._unbegun[item.source]
         if ready:
             self._begin(ready, {})
+        now = time.monotonic()
+        self._look_pause = min(2 * self._look_pause, _LOOK_FOR_LEADERS_SECONDS)
+        # Little is read while we try, so the longer it takes, the rarer it is done.
+        self._look_for_leaders_at = now + max(self._look_pause, 3 * (now - began))
+
+    def _starts(self, fresh: Sequence[TopicPartition]) -> tuple[dict[TopicPartition, int], set[TopicPartition]]:
+        """Where partitions without a position begin, and those of which nobody can say that now."""
+        unasked: set[TopicPartition] = set()
+
+        def ask(source: Network, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+            found = reading.list_soon(source, wanted)
+            unasked.update(found.failures)
+            return found.offsets
+
+        mirrored = mirrored_topics(self._plan)
+        return beginnings(self._source, fresh, self._settings, mirrored, ask), unasked
 
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         wanted = self._with_leaders(wanted, known)
         fresh = [item.source for item in wanted if item.source not in known]
-        starts = beginnings(self._source, fresh, self._settings, mirrored_topics(self._plan))
+        starts, unasked = self._starts(fresh)
+        self._begin_later([item for item in wanted if item.source in unasked])
         for source in fresh:
-            if source not in starts:
-                self._put_aside(source, WHY_NOWHERE)
+            if source not in unasked:
+                self._unbegun.pop(source, None)
+                if source not in starts:
+                    self._put_aside(source, WHY_NOWHERE)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
         losses = target_losses(self._target, wanted, known, self._cut_back)
@@ -304,6 +337,8 @@ class LaneSession:
             return f"waiting for brokers of {self._source.access.alias}, which have {adrift} of its partitions"
         if not self._incoming.keeps_pace:
             return "waiting until the bandwidth that it may use allows more"
+        if late := self._incoming.late:
+            return f"waiting for an answer of {late}"
         return IDLE
 
     def _check_answers(self) -> None:
@@ -342,28 +377,37 @@ class LaneSession:
             yield from self._advance_commit()
             if self._closing is None and self._commit_is_due():
                 self._begin_commit()
-            if not self._incoming.arrivals:
-                self._loop.run_once(0.1)
+            self._loop.run_once(0.0 if self._has_more_to_look_at else 0.1)
         yield from self._finish_commit()
         if self._began is not None or self._events or self._barred:
             self._begin_commit()
             yield from self._finish_commit()
 
     def _look_at_arrivals(self) -> None:
-        """Here and not where responses come in: looking at them may need answers from brokers."""
-        while waiting := list(self._incoming.arrivals):
-            if self._has_writers:
-                self._meet_writers(waiting)
-            for arrival in waiting:
-                self._incoming.arrivals.popleft()
-                self._look_at(*arrival)
-                arrival.broker.looked_at(arrival)
+        """Here and not where responses come in: looking at them may need answers from brokers.
 
-    def _meet_writers(self, waiting: Iterable[Arrival]) -> None:
+        So much at a time that what ends a transaction never waits for long. The rest stays in the buffers that it has
+        come in, so that nothing more is read meanwhile.
+        """
+        seen = 0
+        while self._has_more_to_look_at and seen < _BYTES_AT_A_TIME:
+            arrival = self._incoming.arrivals.popleft()
+            seen += arrival.size
+            if self._has_writers:
+                self._meet_writers(arrival)
+            self._look_at(*arrival)
+            arrival.broker.looked_at(arrival)
+
+    def _meet_writers(self, arrival: Arrival) -> None:
+        """Look up all unknown producers of an answer with one question."""
         self._heart.beat(self._doing)
-        arrived = [fetched for arrival in waiting for fetched in arrival.result.partitions]
+        arrived = arrival.result.partitions
         found = ((self._copies.get(TopicPartition(one.point.topic, one.point.partition)), one) for one in arrived)
         meet_writers((copy.provenance, fetched.records) for copy, fetched in found if copy is not None)
+
+    @property
+    def _has_more_to_look_at(self) -> bool:
+        return bool(self._incoming.arrivals) and not self._outgoing.is_full
 
     def _look_at(self, broker: SourceBroker, result: FetchResult, buffer: FetchBuffer) -> None:
         if result.error_code in _SESSION_LOST:
@@ -371,13 +415,14 @@ class LaneSession:
         check(f"{self._source.access.alias} fetch", result.error_code)
         for fetched in result.partitions:
             self._heart.beat(self._doing)
-            if self._incoming.is_elsewhere(broker, fetched):
+            if not broker.reads(fetched.point) or self._incoming.is_elsewhere(broker, fetched):
                 continue
             where = TopicPartition(fetched.point.topic, fetched.point.partition)
             if fetched.error_code or fetched.diverging:
                 self._incoming.stop(broker, fetched.point)
                 self._troubled(where, fetched)
                 continue
+            self._refused_since.pop(where, None)
             copy = self._copies[where]
             self._moves += bool(len(fetched.records))
             buffer.hold(copy.accept(fetched, buffer.release))
@@ -478,24 +523,46 @@ class LaneSession:
         elif fetched.error_code in _CONCERNS_PARTITION:
             self._put_aside(where, f"{error_name(fetched.error_code)} when reading from the source")
         else:
-            check(f"{self._source.access.alias} {where}", fetched.error_code)
+            self._bear(fetched.point, where, error_name(fetched.error_code))
+
+    def _bear(self, point: FetchPoint, where: TopicPartition, name: str) -> None:
+        """Ask again what a partition refuses, for whatever reason; if that lasts, the others go on without it."""
+        now = time.monotonic()
+        since = self._refused_since.setdefault(where, now)
+        reason = f"{_REFUSED}: {name}"
+        if now - since >= _LONGEST_REFUSAL or self._told.get(where) == reason:  # it was tried again, in vain
+            self._put_aside(where, reason)
+        else:
+            self._incoming.ask_again(point)
 
     def _follow_suspicions(self) -> None:
         suspicions, self._suspicions = self._suspicions, {}
         for where, suspicion in suspicions.items():
             copy = self._copies[where]
-            if copy.has_queued:
+            if copy.has_queued or (where in self._unexamined and time.monotonic() < self._examine_at):
                 self._suspicions[where] = suspicion  # first what was read before must be appended
                 continue
+            began = time.monotonic()
             try:
                 loss = examine(self._source, copy.point, suspicion)
             except PartitionFailed as failure:
                 self._put_aside(where, failure.reason)
                 continue
+            except BrokerUnavailable:
+                self._examine_later(where, suspicion, began)
+                continue
+            self._unexamined.pop(where, None)
             if loss is None:
                 self._incoming.read(copy.point)
             else:
                 self._handle_loss(copy, loss)
+
+    def _examine_later(self, where: TopicPartition, suspicion: Suspicion, began: float) -> None:
+        """Its leader cannot be asked, and the others do not wait for it."""
+        now = time.monotonic()
+        self._suspicions[where] = suspicion
+        self._unexamined.setdefault(where, now)
+        self._examine_at = now + max(_LOOK_FOR_LEADERS_SECONDS, 3 * (now - began))
 
     def _handle_loss(self, copy: PartitionCopy, loss: Loss) -> None:
         where, point = copy.assignment.source, copy.point
@@ -524,9 +591,16 @@ class LaneSession:
         if self._unbegun and time.monotonic() > self._tell_unbegun_at:
             self._tell_unbegun_at = math.inf
             out_of_reach.extend(self._unbegun)
+        out_of_reach.extend(self._long_unexamined())
         for where in out_of_reach:
             self._tell_set_aside(where, _OUT_OF_REACH, {})
             self._to_resume.add(where)
+
+    def _long_unexamined(self) -> list[TopicPartition]:
+        """Each is told once."""
+        long = [where for where, since in self._unexamined.items() if time.monotonic() - since > _LONG_SECONDS]
+        self._unexamined |= dict.fromkeys(long, math.inf)
+        return long
 
     def _put_topic_aside(self, topic: str, error_code: int) -> None:
         for item in self._plan.assignments:
@@ -536,6 +610,7 @@ class LaneSession:
     def _put_aside(self, where: TopicPartition, reason: str) -> None:
         self._set_aside[where] = reason
         self._behind.discard(where)
+        self._unexamined.pop(where, None)
         self._tell_set_aside(where, reason, {})
 
     def _tell_set_aside(self, where: TopicPartition, reason: str, known: dict[TopicPartition, Position]) -> None:
@@ -549,6 +624,13 @@ class LaneSession:
         self._to_resume.discard(progress.source)
         first = progress.runs[0].source
         self._events.append(Event(EventKind.RESUMED, progress.source, first, -1, "goes on"))
+
+
+def _why_unusable(topic: str, error_code: int) -> str:
+    """Why a topic of the target cannot be written to, from the target's answer to the question who leads it."""
+    if error_code == UNKNOWN_TOPIC:
+        return f"the topic {topic} is gone on the target; it goes on when the topic is there again"
+    return f"the target answers {error_name(error_code)} for the topic {topic}; it goes on when that is over"
 
 
 def _named(source: TopicPartition, topic_id: UUID) -> tuple[str, UUID, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from heliograph.errors import PartitionFailed
+from heliograph.errors import BrokerUnavailable, PartitionFailed
 from heliograph.kafka import reading
 from heliograph.kafka.fetching import FetchPoint
 from heliograph.kafka.network import Network, error_name
@@ -36,7 +36,10 @@ class Loss:
 
 
 def examine(source: Network, point: FetchPoint, suspicion: Suspicion) -> Loss | None:
-    """Ask the source what has become of a partition; None when all is well and reading can go on."""
+    """Ask the source what has become of a partition; None when all is well and reading can go on.
+
+    BrokerUnavailable when it cannot be asked now: nobody may be held up for that, so it is to be asked again later.
+    """
     where = TopicPartition(point.topic, point.partition)
     failures = source.look_up([point.topic])
     if failures:
@@ -130,6 +133,11 @@ def _rewritten(point: FetchPoint) -> Loss:
 
 
 def _bounds(source: Network, where: TopicPartition) -> tuple[int, int]:
-    first = reading.list_offsets(source, where.topic, {where.partition: EARLIEST})[where.partition]
-    end = reading.list_offsets(source, where.topic, {where.partition: LATEST})[where.partition]
-    return first, end
+    return _bound(source, where, EARLIEST), _bound(source, where, LATEST)
+
+
+def _bound(source: Network, where: TopicPartition, which: int) -> int:
+    found = reading.list_soon(source, {where: which})
+    if where in found.failures:
+        raise BrokerUnavailable(f"{source.access.alias} {where}: {found.failures[where]}")
+    return found.offsets[where]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from heliograph.engine.links import Links
+from heliograph.engine.trials import REFUSED
 from heliograph.engine.window import Window
 from heliograph.errors import (
     BrokerRefused,
@@ -33,13 +35,14 @@ _FAST_LINK = 125_000_000  # bytes per second
 _MOST_REBUILT_BYTES = 32 * 1024 * 1024
 _ALL_REPLICAS = -1
 # Answers that speak of what is written, not of the broker: message too large, record list too large, not authorised for
-# the topic, timestamp out of range, invalid record.
+# the topic, timestamp out of range, message format or compression that the topic does not have, invalid record.
 _INVALID_TIMESTAMP = 32
-_CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 87}
+_CONCERNS_PARTITION = {10, 18, 29, _INVALID_TIMESTAMP, 43, 76, 87}
 _CONCERNS_TOPIC = {29}
-# Answers that may be others in a moment: leader not available, not leader, timed out while replicas were waited for,
-# not enough replicas, too few of them after the leader had appended, storage error.
-_MAY_PASS = {5, 6, 7, 19, 20, 56}
+# Answers that speak of who writes, and end the attempt: its coordinator (14 to 16), its rights (31, 53), its sequence
+# (45, 46), its epoch (47, 90), its transaction or id (48, 49, 51, 52, 55, 59, 67, 120). All others may be others in a
+# moment, such as that a partition has no leader or too few replicas; if not, the partition is set aside.
+_CONCERNS_PRODUCER = {14, 15, 16, 31, 45, 46, 47, 48, 49, 51, 52, 53, 55, 59, 67, 90, 120}
 _MAY_BE_UNREADABLE = {-1, 2}  # an error of the broker's own, a corrupt message
 
 OnAppended = Callable[[int], None]
@@ -86,10 +89,11 @@ class Outgoing:
         producer: Producer,
         on_failure: LossHandler | None = None,
         most_runs: float = math.inf,
+        links: Links | None = None,
     ) -> None:
         """`on_failure` is told what was refused or lost; without it that is raised where the loop runs.
 
-        `most_runs` may be sent between two calls of `turn_to`.
+        `most_runs` may be sent between two calls of `turn_to`. `links`: what is known of the brokers.
         """
         self.producer = producer
         self._most_runs = most_runs
@@ -101,7 +105,7 @@ class Outgoing:
         self._ready: dict[int, dict[TopicPartition, TargetPartition]] = {}
         self._in_flight: dict[int, deque[_Request]] = {}  # to each broker, which answers in order
         self._unanswered: Counter[int] = Counter()  # bytes of them
-        self._windows: dict[int, Window] = {}  # of each broker
+        self._links = links or Links()
         self._not_before: dict[int, float] = {}
         self._rebuilt_bytes = 0  # queued or on their way
 
@@ -174,6 +178,12 @@ class Outgoing:
                     return
                 self._send_request(broker_id, most_runs)
 
+    def give_up(self) -> None:
+        """No answer is awaited any more: who waited for long in vain gets less from now on."""
+        now = time.monotonic()
+        for broker_id, requests in self._in_flight.items():
+            self._window(broker_id).given_up(now - requests[0].sent_at)
+
     def _has_room(self, broker_id: int) -> bool:
         """Whether another request may be on its way.
 
@@ -193,7 +203,7 @@ class Outgoing:
         return int(self._network.connection(broker_id).round_trip * _FAST_LINK)
 
     def _window(self, broker_id: int) -> Window:
-        return self._windows.setdefault(broker_id, Window())
+        return self._links.window(broker_id)
 
     def send_now(self, chosen: Mapping[TargetPartition, Buffer], on_written: Callable[[], None]) -> None:
         """Send one batch to each of these partitions past all queues: what ends a transaction."""
@@ -312,8 +322,8 @@ class Outgoing:
 
     def _check_waiting(self, appended: Sequence[Appended], taken: Mapping[TopicPartition, Queued]) -> None:
         """Tell of all partitions at once that take nothing for now; what ends a transaction is no matter of them."""
-        waiting = [item for item in appended if item.error_code in _MAY_PASS]
-        sources = {taken[where].source for item in waiting if (where := _place(item)) in taken}
+        waiting = [item for item in appended if (batch := taken.get(_place(item))) and _may_pass(item, batch)]
+        sources = {taken[_place(item)].source for item in waiting}
         if sources:
             name = f"{self._network.access.alias} {_place(waiting[0])}"
             code = waiting[0].error_code
@@ -326,7 +336,7 @@ class Outgoing:
         message = "" if item.error_code == _INVALID_TIMESTAMP else item.message
         reason = f"{error_name(item.error_code)} {message}".strip()
         if batch is not None and _concerns_partition(item.error_code, batch):
-            told = f"the target refuses it: {reason}"
+            told = f"{REFUSED} it: {reason}"
             raise PartitionFailed(batch.source, told, where, item.error_code in _CONCERNS_TOPIC)
         name = f"{self._network.access.alias} {where}"
         check_fenced(name, item.error_code)
@@ -335,6 +345,12 @@ class Outgoing:
 
 def _place(item: Appended) -> TopicPartition:
     return TopicPartition(item.topic, item.partition)
+
+
+def _may_pass(item: Appended, batch: Queued) -> bool:
+    """Whether a partition may take later what it has refused now."""
+    code = item.error_code
+    return bool(code) and code not in _CONCERNS_PRODUCER and not _concerns_partition(code, batch)
 
 
 def _concerns_partition(error_code: int, batch: Queued) -> bool:

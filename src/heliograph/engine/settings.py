@@ -25,6 +25,7 @@ class LaneSettings:
     start_group: str = ""  # a group of the source: such partitions begin where it stands, if it stands anywhere
     goes_on_after_loss: bool = False
     is_exactly_once: bool = True
+    lanes: int = 1  # that share the flow's links
     bytes_per_second: float = 0.0  # of one lane; 0: as fast as it goes
     compression: int | None = None  # the codec to write with; None: that of the source
     transaction_timeout_ms: int = 15_000  # after it brokers abort a transaction that was left open
@@ -44,11 +45,11 @@ class LaneSettings:
     def with_share_of(self, lanes: int) -> LaneSettings:
         """The same settings for one of so many lanes, which share the flow's bandwidth."""
         if not self.bytes_per_second:
-            return self
+            return replace(self, lanes=lanes)
         rate = self.bytes_per_second / lanes
         # Small fetches make an even flow instead of bursts and pauses.
         limits = replace(self.limits, max_bytes=max(_SMALLEST_FETCH, min(self.limits.max_bytes, int(rate / 8))))
-        return replace(self, bytes_per_second=rate, limits=limits)
+        return replace(self, lanes=lanes, bytes_per_second=rate, limits=limits)
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from heliograph.engine.links import AnswerSize
 from heliograph.errors import ClusterError
 from heliograph.kafka import fetching
 from heliograph.kafka.connection import Connection
-from heliograph.kafka.fetching import FetchLimits, FetchResult, FetchSession
+from heliograph.kafka.fetching import FetchLimits, FetchPoint, FetchResult, FetchSession
 
 _FAR_SECONDS = 0.02  # of a round trip: more than within a region
 _BUFFERS, _FAR_BUFFERS = 3, 2  # a far broker has several lines
 _HEADROOM = 64 * 1024
-_ANSWER_SECONDS = 30
+_ANSWER_SECONDS = 30  # until an answer begins
+_LATE_SECONDS = 1.0  # longer than a broker that has nothing, or a line that is quick, takes to say so
 _USUAL_TOTAL = 96 * 1024 * 1024
 _LEAST_ANSWER = 256 * 1024
 FAR_LINES = 3  # to one broker
@@ -96,6 +99,11 @@ class Arrival(NamedTuple):
     result: FetchResult
     buffer: FetchBuffer
 
+    @property
+    def size(self) -> int:
+        """The bytes of records in it."""
+        return sum(len(fetched.records) for fetched in self.result.partitions)
+
 
 class Pace:
     """The bandwidth of a lane, which all that it reads from share; 0: as much as there is."""
@@ -124,12 +132,16 @@ class SourceBroker:
         limits: FetchLimits,
         arrivals: deque[Arrival],
         pace: Pace,
+        answer_size: AnswerSize,
     ) -> None:
         self.broker_id = broker_id
         self.is_lost = False
         self.is_far = connection.round_trip > _FAR_SECONDS
         self._connection = connection
         self._pace = pace
+        self._answer_size = answer_size
+        self._granted = limits
+        self._asked_at = math.inf  # unless no answer is awaited
         self._not_before = 0.0
         self._arrivals = arrivals
         version = connection.version(fetching.API_KEY, fetching.HIGHEST_VERSION, fetching.LOWEST_VERSION)
@@ -140,8 +152,8 @@ class SourceBroker:
         self._had_much = False
 
     def limit(self, limits: FetchLimits) -> None:
-        """Ask for so much from now on."""
-        self.session.limits = limits
+        """Ask for so much from now on, or for what the line can bring."""
+        self._granted = limits
         for buffer in self.buffers:
             buffer.limit(limits.max_bytes + _HEADROOM)
 
@@ -149,6 +161,21 @@ class SourceBroker:
     def is_full(self) -> bool:
         """Whether the broker sends so much that the way of requests counts, and another line could help."""
         return self.is_far and self._had_much and not self._is_busy and len(self.session) > 1
+
+    @property
+    def name(self) -> str:
+        """What to call the broker."""
+        return self._connection.name
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether an answer is awaited."""
+        return self._asked_at < math.inf
+
+    @property
+    def is_late(self) -> bool:
+        """Whether an answer takes longer than the broker may wait for something to tell: the line is slow, or dead."""
+        return time.monotonic() - self._asked_at > self._granted.max_wait_ms / 1000 + _LATE_SECONDS
 
     def fetch(self) -> None:
         """Ask for more, unless an answer is awaited or not looked at yet, it is too early, or no buffer is free."""
@@ -159,18 +186,30 @@ class SourceBroker:
         if buffer is None:
             return
         self._is_busy = buffer.is_filling = True
-        session = self.session
-        patience = session.limits.max_wait_ms / 1000 + _ANSWER_SECONDS
+        self._asked_at = now
+        session, granted = self.session, self._granted
+        session.limits = replace(granted, max_bytes=min(granted.max_bytes, self._answer_size.most))
+        patience = granted.max_wait_ms / 1000 + _ANSWER_SECONDS
         self._connection.send(
             fetching.API_KEY,
             session.version,
             True,
             [session.encode()],
-            lambda body: self._arrivals.append(Arrival(self, session.decode(body), buffer)),
+            lambda body: self._answered(body, buffer),
             buffer.memory,
             patience,
             self._lost,
         )
+
+    def _answered(self, body: memoryview, buffer: FetchBuffer) -> None:
+        seconds, self._asked_at = time.monotonic() - self._asked_at, math.inf
+        moving = seconds - self._granted.max_wait_ms / 1000  # the broker may have waited for more before
+        self._answer_size.answered(len(body), max(0.0, moving), self._granted.max_bytes)
+        self._arrivals.append(Arrival(self, self.session.decode(body), buffer))
+
+    def reads(self, point: FetchPoint) -> bool:
+        """Whether a partition is still read over this line; what it answers is of no use to whoever reads elsewhere."""
+        return not self.is_lost and point in self.session
 
     def looked_at(self, arrival: Arrival) -> None:
         """A response has been dealt with: positions have moved, so the next request can be made when it is time."""
@@ -178,9 +217,9 @@ class SourceBroker:
         arrival.buffer.looked_at()
         now = time.monotonic()
         self._not_before = now + arrival.result.throttle_ms / 1000  # the broker's wish
-        size = sum(len(fetched.records) for fetched in arrival.result.partitions)
+        size = arrival.size
         self._pace.spend(size, now)
-        limits = self.session.limits
+        limits = self._granted  # who cannot bring so much gains nothing by another line
         most = min(limits.max_bytes, len(self.session) * limits.partition_max_bytes)
         self._had_much = 2 * size >= most
 

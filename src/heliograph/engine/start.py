@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from heliograph.engine.settings import LaneSettings
@@ -10,6 +10,8 @@ from heliograph.kafka import reading
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.model import LanePlan, TopicPartition
+
+Ask = Callable[[Network, Mapping[TopicPartition, int]], dict[TopicPartition, int]]  # for the offsets of times
 
 NOWHERE: Final = -100  # `auto.offset.reset = none`; no broker gives a number like this a meaning
 WHY_NOWHERE: Final = (
@@ -31,11 +33,13 @@ def beginnings(
     partitions: Collection[TopicPartition],
     settings: LaneSettings,
     mirrored: Collection[str] = (),
+    ask: Ask = reading.list_many,
 ) -> dict[TopicPartition, int]:
     """Where partitions without a position begin; those that have no place to begin are left out.
 
     Partitions that were added to a topic which is `mirrored` already begin at their first record: whoever wants to
     begin at the end means the end at that time, and what came before a partition was discovered came later.
+    `ask` may leave out those that it cannot ask.
     """
     begun = _group_offsets(source, partitions, settings.start_group) if settings.start_group else {}
     if settings.start == NOWHERE:
@@ -43,14 +47,17 @@ def beginnings(
     rest = [where for where in partitions if where not in begun]
     added = {where for where in rest if settings.start == LATEST and where.topic in mirrored}
     others = [where for where in rest if where not in added]
-    return begun | first_offsets(source, added, EARLIEST) | first_offsets(source, others, settings.start)
+    return begun | first_offsets(source, added, EARLIEST, ask) | first_offsets(source, others, settings.start, ask)
 
 
-def first_offsets(source: Network, partitions: Iterable[TopicPartition], start: int) -> dict[TopicPartition, int]:
+def first_offsets(
+    source: Network, partitions: Iterable[TopicPartition], start: int, ask: Ask = reading.list_many
+) -> dict[TopicPartition, int]:
     """The offsets that a start stands for: earliest, latest, or a time, which is the end where nothing is as new."""
-    found = reading.list_many(source, dict.fromkeys(partitions, start))
+    found = ask(source, dict.fromkeys(partitions, start))
     too_late = [where for where, offset in found.items() if offset < 0]
-    return found | reading.list_many(source, dict.fromkeys(too_late, LATEST))
+    in_time = {where: offset for where, offset in found.items() if offset >= 0}
+    return in_time | ask(source, dict.fromkeys(too_late, LATEST))
 
 
 def _group_offsets(source: Network, partitions: Collection[TopicPartition], group: str) -> dict[TopicPartition, int]:

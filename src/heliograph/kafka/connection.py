@@ -45,6 +45,7 @@ _NAME_SECONDS = 30.0  # until the system gives up looking for an address
 _ADDRESSES = 4  # of one name, which are tried one after the other
 _TOKEN_SECONDS = 60.0  # until a token endpoint has answered, or not
 _HOPELESS_SECONDS = 10.0
+_STALL_SECONDS = 10.0  # without a single byte of an answer that has begun to arrive
 _LOGIN_AGAIN_AFTER = 0.85  # of a session: brokers close connections that go on after its end
 _LOGIN_KEYS = {SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY}
 # A machine that has vanished is noticed after 11 s, and not only when an answer is overdue.
@@ -58,8 +59,16 @@ class _Pending:
     correlation_id: int
     handler: Handler
     memory: Memory
+    patience: float  # seconds
     deadline: float
     on_lost: LossHandler | None
+
+    def is_overdue(self, now: float, heard_at: float) -> bool:
+        """Whether it has waited for too long. Over a slow link one answer takes minutes: it may, as long as it comes.
+
+        What was asked for later is answered later, so whatever arrives is on its way to the oldest request.
+        """
+        return max(self.deadline, heard_at + min(self.patience, _STALL_SECONDS)) < now
 
 
 class Connection:
@@ -81,6 +90,7 @@ class Connection:
         self._header = bytearray(4)
         self._body: memoryview | None = None
         self._received = 0
+        self._heard_at = -math.inf  # when anything arrived last
         self._loss: ClusterError | None = None
         self.round_trip = math.inf  # seconds that the quickest answer has taken
         try:
@@ -312,7 +322,7 @@ class Connection:
         ))  # fmt: skip
         size = len(header) + sum(len(piece) for piece in body)
         patience = timeout if timeout is not None else self._access.request_timeout_ms / 1000
-        pending = _Pending(self._correlation_id, handler, memory, time.monotonic() + patience, on_lost)
+        pending = _Pending(self._correlation_id, handler, memory, patience, time.monotonic() + patience, on_lost)
         pieces = [memoryview(size.to_bytes(4, "big") + header), *(memoryview(piece) for piece in body)]
         if self._loss is not None:
             self._pending.append(pending)
@@ -349,8 +359,8 @@ class Connection:
     # -- called by the loop ---------------------------------------------------------------------------------------
 
     def check_deadline(self, now: float) -> None:
-        """Give the connection up when the oldest request has waited too long."""
-        if self._pending and self._pending[0].deadline < now:
+        """Give the connection up when the oldest request has waited too long, and nothing of its answer comes."""
+        if self._pending and self._pending[0].is_overdue(now, self._heard_at):
             self._lose(BrokerUnavailable(f"{self.name}: no answer in time"))
 
     def flush(self) -> None:
@@ -456,6 +466,7 @@ class Connection:
     def _expect_data(self, count: int) -> None:
         if count == 0:
             raise ConnectionResetError("the broker closed it")
+        self._heard_at = time.monotonic()
 
     def _begin_body(self, size: int) -> None:
         if not self._pending:

@@ -94,6 +94,9 @@ class FetchSession:
     def __len__(self) -> int:
         return len(self._points)
 
+    def __contains__(self, point: FetchPoint) -> bool:
+        return self._points.get(self._key(point)) is point
+
     @property
     def points(self) -> list[FetchPoint]:
         """All partitions that are read."""

@@ -23,6 +23,7 @@ from heliograph.kafka.patience import Patience
 Address = tuple[str, int]
 
 GROUP, TRANSACTION = 0, 1
+_UNKNOWN_SERVER_ERROR = -1
 UNKNOWN_TOPIC = 3
 NOT_AUTHORISED = 29  # for a topic
 # What a moving partition answers: unknown topic, leader not available, not leader, offset not known after an election.
@@ -42,6 +43,8 @@ def check(where: str, error_code: int) -> None:
 
 def error_name(error_code: int) -> str:
     """The name of a broker's error code, in the words of Kafka's documentation."""
+    if error_code == _UNKNOWN_SERVER_ERROR:
+        return "UNKNOWN_SERVER_ERROR"  # the client library has only half of it
     return str(for_code(error_code).message)
 
 

@@ -16,7 +16,15 @@ from heliograph.kafka.aborted import AbortedTransactions
 from heliograph.kafka.access import Access
 from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Connection, Loop
-from heliograph.kafka.fetching import READ_COMMITTED, Fetched, FetchLimits, FetchPoint, FetchResult, FetchSession
+from heliograph.kafka.fetching import (
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    Fetched,
+    FetchLimits,
+    FetchPoint,
+    FetchResult,
+    FetchSession,
+)
 from heliograph.kafka.network import LEADER_CHANGES, Network, check, error_name, opened
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.records import Record
@@ -24,6 +32,7 @@ from heliograph.model import TopicPartition
 
 EARLIEST, LATEST = -2, -1
 _PATIENCE_SECONDS = 60.0  # without anything new
+_SOON_SECONDS = 3.0  # much less than a transaction has: whoever asks may be in the middle of one
 
 
 class CommittedBatch(NamedTuple):
@@ -100,16 +109,39 @@ def list_reachable(network: Network, wanted: Mapping[TopicPartition, int], isola
     return found
 
 
+def list_soon(network: Network, wanted: Mapping[TopicPartition, int]) -> Reachable:
+    """As `list_reachable`, for whoever must not wait: a leader without a connection is connected to meanwhile.
+
+    Topics are not looked up: who leads the partitions is taken for known.
+    """
+    found = Reachable({}, {})
+    led = {where: when for where, when in wanted.items() if network.has_leader(*where)}
+    found.failures.update(dict.fromkeys(wanted.keys() - led.keys(), "has no leader"))
+    for broker_id, asked in _by_leader(network, led).items():
+        try:
+            if network.connection_soon(broker_id) is None:
+                found.failures.update(dict.fromkeys(asked, "its leader is being connected to"))
+                continue
+            _sort_answers(_ask_leader(network, broker_id, asked, READ_UNCOMMITTED, _SOON_SECONDS), found)
+        except BrokerUnavailable as error:
+            found.failures.update(dict.fromkeys(asked.keys() - found.offsets.keys(), str(error)))
+    return found
+
+
+def _sort_answers(answers: Iterable[tuple[TopicPartition, int, int]], found: Reachable) -> None:
+    for where, error_code, offset in answers:
+        if error_code:
+            found.failures[where] = error_name(error_code)
+        else:
+            found.offsets[where] = offset
+
+
 def _ask_if_possible(
     network: Network, broker_id: int, wanted: Mapping[TopicPartition, int], isolation: int, found: Reachable
 ) -> None:
     for is_last in (False, True):  # a connection may have died of idleness
         try:
-            for where, error_code, offset in _ask_leader(network, broker_id, wanted, isolation):
-                if error_code:
-                    found.failures[where] = error_name(error_code)
-                else:
-                    found.offsets[where] = offset
+            _sort_answers(_ask_leader(network, broker_id, wanted, isolation), found)
             return
         except BrokerUnavailable as error:
             if is_last:
@@ -132,7 +164,11 @@ def _by_leader(network: Network, wanted: Mapping[TopicPartition, int]) -> dict[i
 
 
 def _ask_leader(
-    network: Network, broker_id: int, wanted: Mapping[TopicPartition, int], isolation: int
+    network: Network,
+    broker_id: int,
+    wanted: Mapping[TopicPartition, int],
+    isolation: int,
+    timeout: float | None = None,
 ) -> Iterator[tuple[TopicPartition, int, int]]:
     topic_class = ListOffsetsRequest.ListOffsetsTopic
     partition_class = topic_class.ListOffsetsPartition
@@ -143,7 +179,8 @@ def _ask_leader(
     connection = network.connection(broker_id)
     version = connection.version(ListOffsetsRequest, highest=7, lowest=2)
     topics = [topic_class(name=topic, partitions=items) for topic, items in by_topic.items()]
-    answer = connection.call(ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics), version)
+    request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics)
+    answer = connection.call(request, version, timeout)
     for topic in answer.topics:
         for item in topic.partitions:
             yield TopicPartition(topic.name, item.partition_index), item.error_code, item.offset

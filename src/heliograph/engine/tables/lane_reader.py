@@ -25,7 +25,7 @@ from heliograph.engine.tables.columns import Gathered
 from heliograph.engine.tables.handover import Begun, Coverage, Handover
 from heliograph.engine.tables.partition_read import PartitionRead
 from heliograph.engine.task import LaneTask
-from heliograph.errors import BrokerRefused, ClusterError, PartitionFailed
+from heliograph.errors import BrokerRefused, BrokerUnavailable, ClusterError, PartitionFailed
 from heliograph.kafka import reading
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED, Fetched, FetchPoint
@@ -220,6 +220,9 @@ class LaneReader:
                 loss = examine(self._source, read.point, suspicion)
             except PartitionFailed as failure:
                 self._stop(read, failure.reason)
+                continue
+            except BrokerUnavailable:
+                self._suspicions[where] = suspicion  # it is asked again, as long as the others are read
                 continue
             if loss is not None:
                 self._handle_loss(read, loss)
