@@ -822,9 +822,29 @@ _POSITIONS = (
         "skip-what-an-added-partition-holds",
         "A partition that is added to a mirrored topic begins at its first record.",
         "engine/start.py",
-        "first_offsets(source, added, EARLIEST)",
-        "first_offsets(source, added, settings.start)",
+        "first_offsets(source, late, EARLIEST)",
+        "first_offsets(source, late, settings.start)",
         ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
+    ),
+    Defect(
+        "take-quiet-partitions-for-added-ones",
+        "A partition without a position was added only if its number is higher than all that have one.",
+        "engine/start.py",
+        "where.partition > highest.get(where.topic, where.partition)",
+        "where.topic in highest",
+        (
+            "tests/engine/test_start.py::test_a_partition_with_a_higher_number_than_all_that_have_positions_was_added",
+            "tests/engine/test_flow.py::"
+            "test_quiet_partitions_begin_at_the_end_where_mirror_maker_2_has_stored_no_position_for_them",
+        ),
+    ),
+    Defect(
+        "look-at-partitions-anew-with-every-deal",
+        "Whether a partition was added is decided when it is seen first.",
+        "engine/start.py",
+        "        new = set(partitions) - self._seen\n",
+        "        new = set(partitions)\n",
+        ("tests/engine/test_start.py::test_partitions_of_a_topic_without_positions_were_there_from_the_first",),
     ),
     Defect(
         "fill-a-slow-link-for-many-seconds",

@@ -30,7 +30,7 @@ from heliograph.engine.provenance import Provenance
 from heliograph.engine.pulse import IDLE, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import FetchBuffer, SourceBroker
-from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
+from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
 from heliograph.kafka import reading
@@ -195,7 +195,7 @@ class LaneSession:
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:
         wanted = self._with_leaders(wanted, known)
         fresh = [item.source for item in wanted if item.source not in known]
-        starts = beginnings(self._source, fresh, self._settings, mirrored_topics(self._plan))
+        starts = beginnings(self._source, fresh, self._settings, self._plan.added)
         for source in fresh:
             if source not in starts:
                 self._put_aside(source, WHY_NOWHERE)
