@@ -827,6 +827,23 @@ _POSITIONS = (
         ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
     ),
     Defect(
+        "believe-summaries-of-another-topic",
+        "A summary of positions counts only for the topic that it was made of.",
+        "kafka/newest_positions.py",
+        "topic_id.int and summary.topic_id == topic_id",
+        "topic_id.int",
+        ("tests/kafka/test_newest_positions.py::test_a_summary_that_may_be_wrong_is_not_used",),
+    ),
+    Defect(
+        "forget-what-came-after-a-summary",
+        "What was written after a summary counts more than the summary.",
+        "kafka/newest_positions.py",
+        "        if is_of_this_topic and summary.read_to <=",
+        "        summary = Summary(topic_id, ends.get(number, -1), summary.at_ms, summary.known)\n"
+        "        if is_of_this_topic and summary.read_to <=",
+        ("tests/kafka/test_newest_positions.py::test_a_position_that_was_removed_after_a_summary_stays_removed",),
+    ),
+    Defect(
         "take-quiet-partitions-for-added-ones",
         "A partition without a position was added only if its number is higher than all that have one.",
         "engine/start.py",

@@ -19,6 +19,7 @@ from heliograph.ledger import entries, map_records
 from heliograph.ledger.entries import Owner
 from heliograph.ledger.map_records import Content, Reached
 from heliograph.ledger.offset_map import OffsetMap
+from heliograph.ledger.summaries import read_summaries
 from heliograph.model import InternalTopics, LedgerEntry, TopicPartition
 
 
@@ -50,6 +51,8 @@ class LedgerReader:
             if UNKNOWN_TOPIC in network.look_up([self._topics.ledger, self._topics.offsets]).values():
                 return False
             network.refresh([self._topics.ledger, self._topics.offsets])
+            if not self._positions.read_to:
+                self._positions.summaries = read_summaries(loop, network, self._topics.state)
             self._positions.follow(loop, network, wanted)  # first, so that they are never ahead of the ledger
             self.follow(loop, network)
             for source, position in self._positions.known.items():

@@ -20,6 +20,7 @@ from heliograph.kafka.network import Network, opened
 from heliograph.kafka.newest_positions import newest_positions
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger.summaries import read_summaries
 from heliograph.ledger.writers import FlowWriters
 from heliograph.model import Event, LedgerEntry, LeftOut, Position, TopicPartition
 from heliograph.recovery.verification.comparison import Rules, Slice
@@ -209,7 +210,8 @@ def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartit
     starts_at_begin = flow.source.client_settings("consumer")["auto.offset.reset"] == "earliest"
     starts_elsewhere = flow.get("start.timestamp.ms") is not None or flow.get("start.group.id")
     with opened(target, [topics.offsets]) as (loop, network):
-        known = newest_positions(loop, network, topics.offsets, flow.source.alias, wanted)
+        summaries = read_summaries(loop, network, topics.state)
+        known = newest_positions(loop, network, topics.offsets, flow.source.alias, wanted, summaries)
         sizes = _RecordSizes(read_newest(loop, network, topics.ledger, _SAMPLE))
         happened: dict[TopicPartition, list[Event]] = {}
         for entry in read_newest(loop, network, topics.journal, _MOST_OF_JOURNAL):
