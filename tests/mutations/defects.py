@@ -512,6 +512,17 @@ _POSITIONS = (
         ),
     ),
     Defect(
+        "read-positions-of-a-newer-version",
+        "A position that a newer version has written is refused with its place.",
+        "kafka/positions.py",
+        'refuse_newer("a position", fields.get("format", 0), FORMAT)',
+        'refuse_newer("a position", 0, FORMAT)',
+        (
+            "tests/kafka/test_positions.py::"
+            "test_positions_of_before_there_were_formats_are_read_and_newer_ones_refused_with_their_place",
+        ),
+    ),
+    Defect(
         "records-without-a-format-are-refused",
         "Records of before there were formats are read.",
         "engine/tables/markers.py",

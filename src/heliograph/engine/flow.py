@@ -22,7 +22,7 @@ from heliograph.engine.pulse import TRYING_AGAIN, Pulse
 from heliograph.engine.settings import FlowSettings, LaneSettings
 from heliograph.engine.start import Newcomers
 from heliograph.engine.task import LaneTask
-from heliograph.errors import TakenOver
+from heliograph.errors import NewerFormat, TakenOver
 from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -264,6 +264,9 @@ class FlowDriver:
             self._bookkeeping.refresh(self.owner, {item.source for item in self._assignments})
         except TakenOver:
             self.was_taken_over = True
+            raise
+        except NewerFormat as error:
+            self.too_new = str(error)
             raise
 
     def refresh(self) -> bool:

@@ -12,6 +12,7 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.kafka.records import Record
 from heliograph.model import Position, TopicPartition
 
 _FIRST_STEP = 1_000  # offsets of each partition
@@ -60,8 +61,8 @@ class PositionReader:
             self.known |= {where: position for where, position in found.items() if where in unsought}
         self._sought |= unsought or set()
         ends = reading.list_offsets(network, self._topic, dict.fromkeys(self.read_to, LATEST))
-        for _, record in reading.read_to_end(loop, network, self._topic, self.read_to):
-            positions.apply(self.known, self._alias, record.key, record.value)
+        for number, record in reading.read_to_end(loop, network, self._topic, self.read_to):
+            positions.take_in(self.known, self._alias, TopicPartition(self._topic, number), record)
         self.read_to = ends
 
     def _search(self, loop: Loop, network: Network, wanted: Collection[TopicPartition] | None) -> Positions:
@@ -183,11 +184,11 @@ def _between(
 
     Of each key only the last value is decoded, for there may be millions.
     """
-    newest: dict[bytes, bytes | None] = {}
+    newest: dict[bytes, tuple[int, Record]] = {}
     for batch in reading.read_batches(loop, network, topic, starts, ends):
         for record in records.decode(batch.magic, batch.data):
             if record.key is not None:
-                newest[record.key] = record.value
-    for key, value in newest.items():
-        positions.apply(base, alias, key, value)
+                newest[record.key] = batch.partition, record
+    for number, record in newest.values():
+        positions.take_in(base, alias, TopicPartition(topic, number), record)
     return base

@@ -65,5 +65,12 @@ def read_summaries(loop: Loop, network: Network, state: str) -> Summaries:
         for record in records.decode(batch.magic, batch.data):
             if (record.key or b"").startswith(_KIND.encode()):
                 newest[record.key or b""] = record
-    told = (entries.read(state, record) for record in newest.values())
-    return dict(unpacked(page) for page in told if isinstance(page, PositionsPage))
+    return dict(found for record in newest.values() if (found := _read(state, record)) is not None)
+
+
+def _read(state: str, record: Record) -> tuple[int, Summary] | None:
+    page = entries.read(state, record)
+    try:
+        return unpacked(page) if isinstance(page, PositionsPage) else None
+    except MalformedRecord as error:
+        raise type(error)(f"{state}-0, offset {record.offset}: {error}") from error
