@@ -19,7 +19,7 @@ from heliograph.ledger.summaries import read_summaries
 from heliograph.model import Position, TopicPartition
 from heliograph.policy.selection import should_replicate_topic
 from heliograph.sync.topics import flow_topics
-from heliograph.sync.translation import ledger_reader
+from heliograph.sync.translation import offset_map_of
 
 Offset = tuple[TopicPartition, int]
 
@@ -35,10 +35,8 @@ class Books:
 
     def places(self, offsets: Collection[Offset]) -> dict[Offset, dict[TopicPartition, Place]]:
         """Where offsets of the source are in all partitions of the target that their records may have gone to."""
-        reader = ledger_reader(self.flow)
-        reader.offset_map.only = {where for where, _ in offsets}
-        reader.read({}, reader.offset_map.only)
-        return {item: self._places_of(item, reader.offset_map) for item in offsets}
+        offset_map = offset_map_of(self.flow, {where for where, _ in offsets})
+        return {item: self._places_of(item, offset_map) for item in offsets}
 
     def _places_of(self, item: Offset, offset_map: OffsetMap) -> dict[TopicPartition, Place]:
         own = offset_map.to_target(*item)
