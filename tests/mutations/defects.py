@@ -838,6 +838,14 @@ _POSITIONS = (
         ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
     ),
     Defect(
+        "derive-a-checksum-for-another-length",
+        "The checksum of a large batch that gets another header is that of its bytes.",
+        "kafka/batches.py",
+        "len(batch) - _COUNT_AT)",
+        "len(batch) - _ATTRIBUTES_AT)",
+        ("tests/kafka/test_batches.py::test_restamp_changes_the_writer_and_nothing_else",),
+    ),
+    Defect(
         "believe-summaries-of-another-topic",
         "A summary of positions counts only for the topic that it was made of.",
         "kafka/newest_positions.py",

@@ -92,7 +92,7 @@ def test_nothing_is_seen_before_the_driver_commits(query: Query) -> None:
     written = query.run(TWO)
     assert query.seen() == []
     query.commit(written)
-    assert query.seen() == ROWS
+    wait_until(lambda: query.seen() == ROWS, "the markers of all transactions", 10)
 
 
 def test_if_nothing_was_committed_it_can_be_run_again_in_any_way(query: Query) -> None:
