@@ -52,6 +52,7 @@ _TOPIC = "aged"
 _FIRST_ID = 4_000_000_000
 _LANE = ProducerStamp(7, 0, is_transactional=True)
 _UNSUMMARIZED = 10_000  # offsets of each partition of the offsets topic
+_RECOVERY_SECONDS = 300  # it looks at every batch
 _LAST = 10  # records that are still there, on both sides
 
 
@@ -144,7 +145,7 @@ def make_aged_flow(cluster: EmbeddedCluster, settings: Path, age: Age) -> AgedFl
     cluster.brokers[0].process.kill()
     for where, batches in _logs(flow, ids):
         lay_down(cluster, where, batches)
-    bring_back(cluster)
+    bring_back(cluster, _RECOVERY_SECONDS)
     return flow
 
 
