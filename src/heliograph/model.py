@@ -201,4 +201,4 @@ class LanePlan:
     announced: frozenset[int] = frozenset()  # producer ids that are written down already
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by topic of the source
     writes_elsewhere: bool = False  # records may also go to other partitions than the targets of the assignments
-    mirrored_topics: frozenset[str] = frozenset()  # of the source, of which any lane has mirrored some partition
+    added: frozenset[TopicPartition] = frozenset()  # to topics of the source that were mirrored already

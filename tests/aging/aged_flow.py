@@ -1,22 +1,31 @@
-"""A flow that looks as if it had run for a year: millions of positions, long offset maps, old owners, ended lanes."""
+"""A flow that looks as if it had run for a year: millions of positions, long offset maps, old owners, ended lanes.
+
+Its positions stand there as lanes write them, each in a transaction that ends with a marker. In each partition of their
+topic one is missing, of a partition of the source that never had a record.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, count, repeat
 from pathlib import Path
 from uuid import UUID
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import positions
 from heliograph.kafka.access import Access
+from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.network import opened
+from heliograph.kafka.newest_positions import Summary
 from heliograph.kafka.records import Record
 from heliograph.kafka.transaction import take_all
 from heliograph.ledger import entries, map_records
 from heliograph.ledger.map_records import Reached
 from heliograph.ledger.offset_map import OffsetMap
+from heliograph.ledger.summaries import summary_record
 from heliograph.model import (
     ChoreState,
     Event,
@@ -29,7 +38,7 @@ from heliograph.model import (
     SourceSight,
     TopicPartition,
 )
-from tests.aging.logs import Placed, batch_of, in_a_row, lay_down
+from tests.aging.logs import Placed, batch_of, committed, in_a_row, lay_down
 from tests.chaos.outages import bring_back
 from tests.chaos.stage import admin_of, write_settings
 from tests.zoo.odd_records import numbered
@@ -41,6 +50,9 @@ OFFSETS_PARTITIONS = 25
 RUN, MARKER = 10, 1  # each transaction copied ten records, and ended with a marker
 _TOPIC = "aged"
 _FIRST_ID = 4_000_000_000
+_LANE = ProducerStamp(7, 0, is_transactional=True)
+_UNSUMMARIZED = 10_000  # offsets of each partition of the offsets topic
+_RECOVERY_SECONDS = 300  # it looks at every batch
 _LAST = 10  # records that are still there, on both sides
 
 
@@ -80,10 +92,20 @@ class AgedFlow:
         """Its copy."""
         return TopicPartition(f"{SOURCE}.{_TOPIC}", number)
 
-    @property
-    def fresh(self) -> int:
-        """A partition that was added lately: it has no position, which only the whole of its home tells."""
-        return self.age.partitions
+    @cached_property
+    def fresh(self) -> Sequence[int]:
+        """Partitions that never had a record: they have no positions, in each home at least one."""
+        homeless, found = set(range(OFFSETS_PARTITIONS)), []
+        for number in count(self.age.partitions):
+            if not homeless:
+                return found
+            homeless.discard(self.home(number))
+            found.append(number)
+        raise AssertionError
+
+    def home(self, number: int) -> int:
+        """The partition of the offsets topic that has the position of a partition."""
+        return positions.partition_for(positions.encode_key(SOURCE, self.source(number)), OFFSETS_PARTITIONS)
 
     @property
     def end(self) -> int:
@@ -110,25 +132,26 @@ def make_aged_flow(cluster: EmbeddedCluster, settings: Path, age: Age) -> AgedFl
     write_settings(settings, {SOURCE: cluster, TARGET: cluster}, [FLOW], chosen)
     servers, topics = cluster.bootstrap_servers, flow.topics
     for name in (_TOPIC, f"{SOURCE}.{_TOPIC}"):
-        create_topic(servers, name, age.partitions + 1)
+        create_topic(servers, name, age.partitions + len(flow.fresh))
     create_topic(servers, topics.offsets, OFFSETS_PARTITIONS, {"cleanup.policy": "compact"})
     for name in (topics.offset_map, topics.state):
         create_topic(servers, name, settings={"cleanup.policy": "compact"})
     for name in (topics.ledger, topics.journal):
         create_topic(servers, name)
     with admin_of(cluster) as admin:
-        ids = {name: info.topic_id for name, info in admin.topics([_TOPIC, topics.ledger]).items()}
+        ids = {name: info.topic_id for name, info in admin.topics([_TOPIC, topics.ledger, topics.offsets]).items()}
     with opened(Access("here", servers.split(","))) as (_, network):
         take_all(network, [f"heliograph-{FLOW}-{lane}{turn}" for lane in range(age.lanes) for turn in "abc"], 60_000)
     cluster.brokers[0].process.kill()
-    for where, batches in _logs(flow, ids[_TOPIC], ids[topics.ledger]):
+    for where, batches in _logs(flow, ids):
         lay_down(cluster, where, batches)
-    bring_back(cluster)
+    bring_back(cluster, _RECOVERY_SECONDS)
     return flow
 
 
-def _logs(flow: AgedFlow, topic_id: UUID, ledger_id: UUID) -> Iterator[tuple[TopicPartition, Iterator[Placed]]]:
+def _logs(flow: AgedFlow, ids: Mapping[str, UUID]) -> Iterator[tuple[TopicPartition, Iterator[Placed]]]:
     now_ms = int(time.time() * 1000)
+    topic_id, ledger_id, offsets_id = (ids[name] for name in (_TOPIC, flow.topics.ledger, flow.topics.offsets))
     last = batch_of(numbered(_LAST))
     for number in range(flow.age.partitions):
         yield flow.source(number), iter([(flow.end - _LAST, last)])
@@ -136,7 +159,7 @@ def _logs(flow: AgedFlow, topic_id: UUID, ledger_id: UUID) -> Iterator[tuple[Top
     for number, homes in _homes(flow).items():
         yield TopicPartition(flow.topics.offsets, number), _positions(flow, homes, topic_id, now_ms)
     yield TopicPartition(flow.topics.offset_map, 0), iter(in_a_row(_map(flow, ledger_id, now_ms)))
-    yield TopicPartition(flow.topics.state, 0), iter(in_a_row(_state(flow, now_ms)))
+    yield TopicPartition(flow.topics.state, 0), iter(in_a_row(_state(flow, topic_id, offsets_id, now_ms)))
     yield TopicPartition(flow.topics.ledger, 0), iter(in_a_row(_ledger(flow, now_ms)))
     yield TopicPartition(flow.topics.journal, 0), iter(in_a_row(_journal(flow, now_ms)))
 
@@ -144,34 +167,47 @@ def _logs(flow: AgedFlow, topic_id: UUID, ledger_id: UUID) -> Iterator[tuple[Top
 def _homes(flow: AgedFlow) -> dict[int, list[TopicPartition]]:
     homes: dict[int, list[TopicPartition]] = {number: [] for number in range(OFFSETS_PARTITIONS)}
     for number in range(flow.age.partitions):
-        source = flow.source(number)
-        homes[positions.partition_for(positions.encode_key(SOURCE, source), OFFSETS_PARTITIONS)].append(source)
+        homes[flow.home(number)].append(flow.source(number))
     return homes
+
+
+def _rounds(flow: AgedFlow) -> int:
+    return flow.age.positions // flow.age.partitions - 1
 
 
 def _positions(flow: AgedFlow, homes: list[TopicPartition], topic_id: UUID, now_ms: int) -> Iterator[Placed]:
     """In turns: old ones of every partition, and at the end the newest ones."""
 
     def batch(where: TopicPartition, offset: int) -> bytes:
-        position = Position(offset, flow.copy_of(offset), str(topic_id))
-        key = positions.encode_key(SOURCE, where)
-        return batch_of([Record(0, now_ms, key, positions.encode_value(position))])
+        key, value = positions.encode_key(SOURCE, where), positions.encode_value(_position(flow, offset, topic_id))
+        return batch_of([Record(0, now_ms, key, value)], _LANE)
 
-    rounds = flow.age.positions // flow.age.partitions - 1
+    end = committed(_LANE.producer_id)
     old = [batch(where, 0) for where in homes]
     newest = [batch(where, flow.end - 1) for where in homes]
-    for number in range(rounds):
-        for index, data in enumerate(old):
-            yield number * len(old) + index, data
-    for index, data in enumerate(newest):
-        yield rounds * len(old) + index, data
+    for number, data in enumerate(chain(chain.from_iterable(repeat(old, _rounds(flow))), newest)):
+        yield 2 * number, data
+        yield 2 * number + 1, end
 
 
-def _entry(flow: AgedFlow, number: int, first_run: int, count: int, now_ms: int) -> LedgerEntry:
-    starts = [run * RUN for run in range(first_run, first_run + count)]
-    runs = tuple(Run(start, flow.copy_of(start), RUN) for start in starts)
+def _position(flow: AgedFlow, offset: int, topic_id: UUID) -> Position:
+    return Position(offset, flow.copy_of(offset), str(topic_id))
+
+
+def _summaries(flow: AgedFlow, topic_id: UUID, offsets_id: UUID, now_ms: int) -> Iterator[bytes]:
+    """As the last owner has written them some minutes before it died."""
+    before = _position(flow, 0, topic_id)
+    for number, homes in _homes(flow).items():
+        read_to = max(0, 2 * len(homes) * _rounds(flow) - _UNSUMMARIZED)
+        summary = Summary(offsets_id, read_to, now_ms, dict.fromkeys(homes, before))
+        yield batch_of([summary_record(number, summary)])
+
+
+def _entry(flow: AgedFlow, number: int, first_run: int, runs: int, now_ms: int) -> LedgerEntry:
+    starts = [run * RUN for run in range(first_run, first_run + runs)]
+    found = tuple(Run(start, flow.copy_of(start), RUN) for start in starts)
     done = starts[-1] + RUN - 1
-    progress = PartitionProgress(flow.source(number), flow.target(number), runs, done, 1_000 * count, now_ms)
+    progress = PartitionProgress(flow.source(number), flow.target(number), found, done, 1_000 * runs, now_ms)
     return LedgerEntry(FLOW, 0, "the last owner", 7, now_ms, (progress,))
 
 
@@ -185,7 +221,7 @@ def _map(flow: AgedFlow, ledger_id: UUID, now_ms: int) -> Iterator[bytes]:
     yield batch_of([Record(0, now_ms, map_records.reached_key(), reached)])
 
 
-def _state(flow: AgedFlow, now_ms: int) -> Iterator[bytes]:
+def _state(flow: AgedFlow, topic_id: UUID, offsets_id: UUID, now_ms: int) -> Iterator[bytes]:
     """Of the producer ids most are packed; the others, and all that is told again and again, stand there singly."""
     single = min(flow.age.producer_ids, entries.PAGE_IDS - 1)
     packed = range(_FIRST_ID, _FIRST_ID + 2 * (flow.age.producer_ids - single), 2)
@@ -200,6 +236,7 @@ def _state(flow: AgedFlow, now_ms: int) -> Iterator[bytes]:
     ]
     for number in range(flow.age.reports):
         yield reports[number % len(reports)]
+    yield from _summaries(flow, topic_id, offsets_id, now_ms)
     for number in range(flow.age.owners):
         yield batch_of([entries.owner_record(FLOW, f"owner {number}", now_ms)])
         yield batch_of([entries.deal_record(FLOW, f"owner {number}", 1, now_ms)])
@@ -233,4 +270,4 @@ def is_mirrored(flow: AgedFlow, number: int) -> bool:
     """Whether a record that was written lately is there."""
     with admin_of(flow.cluster) as admin:
         where = flow.target(number)
-        return admin.stable_offsets([where])[where] > (0 if number == flow.fresh else flow.copy_of(flow.end))
+        return admin.stable_offsets([where])[where] > (0 if number in flow.fresh else flow.copy_of(flow.end))

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.kafka import records
+from heliograph.kafka.batches import NOBODY, ProducerStamp
 from heliograph.kafka.records import Record
 from heliograph.model import TopicPartition
+from tests.zoo.handmade import marker
 
 Placed = tuple[int, bytes]  # the offset of the first record, and the batch
 
@@ -16,9 +18,17 @@ _OFFSET, _LEADER_EPOCH = struct.Struct(">q"), struct.Struct(">i")
 _LEADER_EPOCH_AT = 12
 
 
-def batch_of(some: Sequence[Record]) -> bytes:
+def batch_of(some: Sequence[Record], stamp: ProducerStamp = NOBODY) -> bytes:
     """One batch, as the first leader of a partition keeps it."""
-    batch = records.encode(some)
+    return _of_first_leader(records.encode(some, stamp, -1 if stamp is NOBODY else 0))
+
+
+def committed(producer_id: int) -> bytes:
+    """The marker that ends a transaction."""
+    return _of_first_leader(bytearray(marker(0, producer_id, commit=True)))
+
+
+def _of_first_leader(batch: bytearray) -> bytes:
     _LEADER_EPOCH.pack_into(batch, _LEADER_EPOCH_AT, 0)
     return bytes(batch)
 

@@ -8,12 +8,12 @@ from heliograph.embedded.cluster import EmbeddedCluster
 SOON_MISSED = {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "500"}
 
 
-def bring_back(cluster: EmbeddedCluster) -> None:
+def bring_back(cluster: EmbeddedCluster, seconds: float = 60) -> None:
     """Start all brokers that are dead, and wait for them."""
     for broker in cluster.brokers:
         if not broker.process.is_running:
             broker.start()
-    cluster.wait_until_ready()
+    cluster.wait_until_ready(seconds)
 
 
 def restart(cluster: EmbeddedCluster) -> None:

@@ -10,7 +10,8 @@ from heliograph.errors import ConfigError
 
 BASE = "clusters=a,b\na.bootstrap.servers=127.0.0.1:1\nb.bootstrap.servers=127.0.0.1:2\na->b.enabled=true\n"
 IDENTITY = "replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
-ALWAYS = {"standing", "owner", "report", "sight", "offset map", "producer ids", "lag", "history", "orders", "lanes"}
+WRITES = {"standing", "report", "sight", "offset map", "positions", "producer ids"}
+ALWAYS = {*WRITES, "owner", "lag", "history", "orders", "lanes"}
 
 
 def read(folder: Path, text: str, clusters: list[str] | None = None) -> MirrorConfig:

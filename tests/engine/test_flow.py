@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,12 @@ def scene(primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path) -> 
     return scene
 
 
+def latest_scene(primary: EmbeddedCluster, backup: EmbeddedCluster, folder: Path) -> Scene:
+    """A flow of up to three lanes that begins with new records only."""
+    text = "offset.storage.replication.factor=1\nledger.topic.replication.factor=1\ntasks.max=3\n"
+    return make_scene(folder, primary, backup, text + "consumer.auto.offset.reset=latest\n")
+
+
 def driver_of(scene: Scene) -> FlowDriver:
     return FlowDriver(flow_settings(scene.flow), ClusterTopics(scene.flow))
 
@@ -52,6 +58,13 @@ def lane_of(task: bytes, should_end: Callable[[], bool], on_trouble: Callable[[s
     """The lane that a Spark task would run."""
     plan = LaneTask.unpacked(task)
     return Lane(plan.plan, plan.source, plan.target, plan.settings, should_end, on_trouble)
+
+
+def task_of(tasks: Sequence[bytes], topic: str, number: int) -> bytes:
+    """The task of the lane that copies this partition alone."""
+    wanted = [TopicPartition(topic, number)]
+    [task] = [task for task in tasks if [x.source for x in LaneTask.unpacked(task).plan.assignments] == wanted]
+    return task
 
 
 def run(task: bytes) -> list[LedgerEntry]:
@@ -212,8 +225,7 @@ def test_a_partition_that_is_added_later_begins_at_its_first_record_whoever_mirr
     primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
 ) -> None:
     """With `auto.offset.reset = latest`, also where no other partition of the topic is in the same lane."""
-    text = "offset.storage.replication.factor=1\nledger.topic.replication.factor=1\ntasks.max=3\n"
-    scene = make_scene(tmp_path, primary, backup, text + "consumer.auto.offset.reset=latest\n")
+    scene = latest_scene(primary, backup, tmp_path)
     scene.source_topic("flowing", 20, 20)
     driver = driver_of(scene)
     driver.take_over()
@@ -224,13 +236,40 @@ def test_a_partition_that_is_added_later_begins_at_its_first_record_whoever_mirr
     scene.send(f"{scene.alias}-flowing", 2, 7)
     tasks = driver.lane_tasks(2)
     assert len(tasks) == 3
-    added = TopicPartition(f"{scene.alias}-flowing", 2)
-    [alone] = [task for task in tasks if LaneTask.unpacked(task).plan.assignments[0].source == added]
+    alone = task_of(tasks, f"{scene.alias}-flowing", 2)
     copied: list[int] = []
     deadline = time.monotonic() + 20
     for entry in lane_of(alone, lambda: sum(copied) == 7 or time.monotonic() > deadline).run():
         copied.append(entry.record_count)
     assert sum(copied) == 7
+
+
+def test_quiet_partitions_begin_at_the_end_where_mirror_maker_2_has_stored_no_position_for_them(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    """With `auto.offset.reset = latest` it writes down no position before the first record that it copies."""
+    scene = latest_scene(primary, backup, tmp_path)
+    topic = scene.source_topic("flowing", 20, 20, 20)
+    scene.create_offsets()
+    scene.done(topic, {2: 19})
+    driver = driver_of(scene)
+    driver.take_over()
+    quiet = [task for task in driver.lane_tasks(1) if not LaneTask.unpacked(task).plan.positions]
+    assert sum(entry.record_count for task in quiet for entry in run(task)) == 0
+    add(scene, 3, 2, 1)
+    assert sum(entry.record_count for task in driver.lane_tasks(2) for entry in run(task)) == 6
+
+
+def test_a_partition_that_begins_late_begins_at_the_end_as_those_of_its_topic_that_could_begin_at_once(
+    primary: EmbeddedCluster, backup: EmbeddedCluster, tmp_path: Path
+) -> None:
+    """As one that has no leader in the first epoch: by the second one other partitions have positions, and it none."""
+    scene = latest_scene(primary, backup, tmp_path)
+    topic = scene.source_topic("flowing", 20, 20)
+    driver = driver_of(scene)
+    driver.take_over()
+    assert sum(entry.record_count for entry in run(task_of(driver.lane_tasks(1), topic, 0))) == 0
+    assert sum(entry.record_count for entry in run(task_of(driver.lane_tasks(2), topic, 1))) == 0
 
 
 def test_lanes_are_as_many_as_fit(scene: Scene) -> None:

@@ -15,6 +15,7 @@ from heliograph.embedded.cluster import EmbeddedCluster
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.mirror import Driver, Mirror
 from heliograph.errors import MalformedRecord, NewerFormat
+from heliograph.kafka import positions
 from heliograph.kafka.records import Record
 from heliograph.ledger import entries
 from heliograph.model import TopicPartition
@@ -65,6 +66,21 @@ def test_a_flow_that_a_newer_version_owns_is_not_tried_again_and_again(
     assert flow.trouble is not None
     assert place in flow.trouble.text
     assert flow.restarts == 1
+
+
+@pytest.mark.kafka
+def test_a_position_that_a_newer_version_has_written_is_refused_with_its_place(
+    backup: EmbeddedCluster, flow: FlowDriver
+) -> None:
+    flow.take_over()
+    flow.lane_tasks(1)
+    where = TopicPartition(flow.settings.topics.offsets, 0)
+    key = positions.encode_key("a", TopicPartition("orders", 0))
+    batch = raw.batch_of([Record(0, 1, key, b'{"offset":7,"format":99}')])
+    raw.append(backup.bootstrap_servers, where, [batch])
+    with pytest.raises(NewerFormat, match=f"^{where}, offset 0: a position: a record of format 99"):
+        flow.lane_tasks(2)
+    assert flow.too_new.startswith(f"{where}, offset 0: ")
 
 
 @pytest.mark.kafka

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from heliograph.engine.start import NOWHERE, WHY_NOWHERE, beginnings, first_offsets
+from heliograph.engine.start import NOWHERE, WHY_NOWHERE, Newcomers, beginnings, first_offsets
 from heliograph.kafka.access import Access
 from heliograph.kafka.groups import Committed, Groups
 from heliograph.kafka.reading import EARLIEST, LATEST
@@ -90,10 +90,7 @@ def test_a_start_at_the_end_holds_before_the_first_record(newcomer: Ward, make_m
     assert ward.copied(ward.bad) == list(range(end, end + 3))
 
 
-@pytest.mark.parametrize("is_in_this_lane", [True, False], ids=["this lane", "another lane"])
-def test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record(
-    make_mirror: MakeMirror, is_in_this_lane: bool
-) -> None:
+def test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record(make_mirror: MakeMirror) -> None:
     latest = replace(QUICK, start=LATEST)
     mirror = make_mirror(partitions=2)
     old, added = mirror.pairs
@@ -103,14 +100,39 @@ def test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_recor
         next(lane)
     assert before.positions()[old].offset == 4
     mirror.write([numbered(5)], partition=1)
-    if is_in_this_lane:
-        mirror.copy_all(latest, mirror.plan(positions=before.positions()))
-    else:
-        alone = replace(mirror, pairs={added: mirror.pairs[added]})
-        alone.copy_all(latest, alone.plan(mirrored_topics=frozenset({old.topic})))
+    mirror.copy_all(latest, mirror.plan(positions=before.positions(), added=frozenset({added})))
     with CommittedReader(mirror.stations.target) as copies:
         assert len(list(copies.read_again(mirror.pairs[added]))) == 5
         assert list(copies.read_again(mirror.pairs[old])) == []
+
+
+# -- which partitions were added ---------------------------------------------------------------------------------------
+
+
+def some(*numbers: int, topic: str = "orders") -> set[TopicPartition]:
+    return {TopicPartition(topic, number) for number in numbers}
+
+
+def test_a_partition_with_a_higher_number_than_all_that_have_positions_was_added() -> None:
+    newcomers = Newcomers()
+    newcomers.look(some(0, 1, 2, 3), some(0, 2))
+    assert newcomers.added == some(3)
+
+
+def test_partitions_of_a_topic_without_positions_were_there_from_the_first() -> None:
+    newcomers = Newcomers()
+    newcomers.look(some(0, 1) | some(0, topic="others"), some(0, topic="others"))
+    assert newcomers.added == set()
+    newcomers.look(some(0, 1), some(0))  # by now the first has begun, and the other one still has no leader
+    assert newcomers.added == set()
+
+
+def test_a_partition_was_added_if_its_topic_has_grown_while_we_looked() -> None:
+    newcomers = Newcomers()
+    newcomers.look(some(0), set())
+    newcomers.look(some(0, 1), set())
+    newcomers.look(some(0, 1), some(0, 1))
+    assert newcomers.added == some(1)
 
 
 def test_nothing_is_asked_for_no_partitions(prepared: Stations) -> None:

@@ -105,9 +105,10 @@ def test_the_smallest_old_messages_are_taken(magic: int) -> None:
 
 @pytest.mark.parametrize("stamp", [ProducerStamp(2**40, 300, True), ProducerStamp(-1, -1, False)])
 @pytest.mark.parametrize("attributes", [0, 4, handmade.TRANSACTIONAL | 1])
-def test_restamp_changes_the_writer_and_nothing_else(stamp: ProducerStamp, attributes: int) -> None:
+@pytest.mark.parametrize("count", [5, 5_000], ids=["small", "large"])
+def test_restamp_changes_the_writer_and_nothing_else(stamp: ProducerStamp, attributes: int, count: int) -> None:
     original = handmade.data(
-        1000, 5, attributes=attributes, producer_id=77, epoch=1, sequence=9, max_time=handmade.TIME + 4
+        1000, count, attributes=attributes, producer_id=77, epoch=1, sequence=9, max_time=handmade.TIME + 4
     )
     before = header_of(original)
     data = bytearray(original)
@@ -124,6 +125,13 @@ def test_restamp_changes_the_writer_and_nothing_else(stamp: ProducerStamp, attri
         producer_epoch=stamp.epoch,
         base_sequence=12345,
     )
+
+
+def test_a_large_batch_that_is_damaged_while_it_waits_does_not_get_a_checksum_that_hides_it() -> None:
+    data = bytearray(handmade.data(1000, 5_000))
+    data[-9] ^= 1
+    batches.restamp(memoryview(data), ProducerStamp(5, 1, True), 0)
+    assert not batches.is_intact(memoryview(data), header_of(data))
 
 
 def test_other_clients_read_a_restamped_batch() -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.errors import MalformedRecord
+from heliograph.errors import MalformedRecord, NewerFormat
 from heliograph.kafka import positions
+from heliograph.kafka.records import Record
 from heliograph.model import Position, TopicPartition
 
 T0 = TopicPartition("t", 0)
@@ -55,9 +56,9 @@ def test_keys_of_others_are_passed_over(key: bytes) -> None:
 def test_a_value_is_mm2s_offset_and_flat_fields_of_ours() -> None:
     value = positions.encode_value(Position(41, 99, "id", 3, "other", 7))
     ours = b'"targetOffset":99,"topicId":"id","leaderEpoch":3,"targetTopicId":"other","targetLostFrom":7'
-    assert value == b'{"offset":41,' + ours + b"}"
+    assert value == b'{"offset":41,"format":1,' + ours + b"}"
     assert all(not isinstance(field, (dict, list)) for field in json.loads(value).values())
-    assert positions.encode_value(Position(41)) == b'{"offset":41}'
+    assert positions.encode_value(Position(41)) == b'{"offset":41,"format":1}'
 
 
 _OFFSETS, _IDS = st.integers(-1, 2**62), st.text("0123-abc")
@@ -74,6 +75,14 @@ def test_values_of_mm2_and_older_and_deleted_ones_are_understood() -> None:
     assert positions.decode_value(before_targets_had_ids) == Position(41, 99, "id", 3)
     assert positions.decode_value(None) is None
     assert positions.decode_value(b"null") is None
+
+
+def test_positions_of_before_there_were_formats_are_read_and_newer_ones_refused_with_their_place() -> None:
+    assert positions.decode_value(b'{"offset":7,"targetOffset":9}') == Position(7, 9)
+    newer = Record(12, 0, positions.encode_key("A", T0), b'{"offset":7,"format":2}')
+    with pytest.raises(NewerFormat, match=r"^offsets-3, offset 12: a position: a record of format 2, written"):
+        positions.take_in({}, "A", TopicPartition("offsets", 3), newer)
+    positions.take_in({}, "B", TopicPartition("offsets", 3), newer)  # of another flow
 
 
 def test_later_records_replace_earlier_ones_and_deletions_remove_them() -> None:

@@ -39,6 +39,20 @@ def test_inside_a_run_answers_are_exact_both_ways() -> None:
     assert offsets.to_source(SOURCE, 11) == Place(104, True)
 
 
+def test_a_copy_of_some_partitions_stays_as_it_was() -> None:
+    offsets = map_of(entry([Run(100, 7, 10)]), entry([Run(110, 20, 10)]), page_runs=1)
+    offsets.set_position(SOURCE, Position(119, 29))
+    kept, other = offsets.copy_of({SOURCE}), offsets.copy_of(set())
+    offsets.add(entry([Run(120, 40, 10)]))
+    offsets.set_position(SOURCE, Position(129, 49), False)
+    assert [kept.to_target(SOURCE, offset) for offset in (104, 119, 125)] == [
+        Place(11, True), Place(29, True), Place(30, False),
+    ]  # fmt: skip
+    assert other.to_target(SOURCE, 104) is None
+    assert offsets.is_replaced(SOURCE)
+    assert not kept.is_replaced(SOURCE)
+
+
 def test_what_was_passed_over_leads_to_the_record_after_it() -> None:
     offsets = map_of(entry([Run(0, 0, 10)], last_offset=14), entry([Run(15, 12, 5)]))
     assert [offsets.to_target(SOURCE, offset) for offset in (9, 10, 14, 15)] == [

@@ -314,8 +314,24 @@ _RECORDS = (
         "guess-what-is-missing-of-a-micro-batch",
         "A micro-batch of which a part was written is only completed by tasks with the same rows.",
         "engine/tables/micro_batch.py",
-        "    return State.COMMITTED if marker.rows in (None, rows) else State.DIFFERENT\n",
+        "    return State.COMMITTED if marker.rows is None or marker.rows.are(rows) else State.DIFFERENT\n",
         "    return State.COMMITTED\n",
+        ("tests/engine/tables/test_micro_batch_rules.py::test_as_many_other_rows_are_not_the_same",),
+    ),
+    Defect(
+        "skip-other-rows-of-a-batch",
+        "A task of a batch that comes back with other rows than it has committed is refused.",
+        "engine/tables/micro_batch.py",
+        "            if compared(marker, _leave_out(plan, rows)) is State.DIFFERENT:\n",
+        "            if compared(marker, _leave_out(plan, rows)) is State.COMPLETE:\n",
+        ("tests/engine/tables/test_micro_batch.py::test_a_task_of_a_batch_that_comes_back_with_other_rows_is_refused",),
+    ),
+    Defect(
+        "overlook-where-rows-go",
+        "Rows that go to another partition than those that were committed are other rows.",
+        "engine/tables/row_writer.py",
+        "repr((topic, partition, [",
+        "repr((topic, [",
         ("tests/engine/tables/test_micro_batch_rules.py::test_as_many_other_rows_are_not_the_same",),
     ),
     Defect(
@@ -606,6 +622,17 @@ _POSITIONS = (
             "test_records_of_before_there_were_formats_are_read_and_newer_ones_refused",
             "tests/engine/tables/test_markers.py::"
             "test_markers_of_before_there_were_formats_are_read_and_newer_ones_refused",
+        ),
+    ),
+    Defect(
+        "read-positions-of-a-newer-version",
+        "A position that a newer version has written is refused with its place.",
+        "kafka/positions.py",
+        'refuse_newer("a position", fields.get("format", 0), FORMAT)',
+        'refuse_newer("a position", 0, FORMAT)',
+        (
+            "tests/kafka/test_positions.py::"
+            "test_positions_of_before_there_were_formats_are_read_and_newer_ones_refused_with_their_place",
         ),
     ),
     Defect(
@@ -962,9 +989,54 @@ _POSITIONS = (
         "skip-what-an-added-partition-holds",
         "A partition that is added to a mirrored topic begins at its first record.",
         "engine/start.py",
-        "first_offsets(source, added, EARLIEST, ask)",
-        "first_offsets(source, added, settings.start, ask)",
+        "first_offsets(source, late, EARLIEST, ask)",
+        "first_offsets(source, late, settings.start, ask)",
         ("tests/engine/test_start.py::test_a_partition_that_is_added_to_a_mirrored_topic_begins_at_its_first_record",),
+    ),
+    Defect(
+        "derive-a-checksum-for-another-length",
+        "The checksum of a large batch that gets another header is that of its bytes.",
+        "kafka/batches.py",
+        "len(batch) - _COUNT_AT)",
+        "len(batch) - _ATTRIBUTES_AT)",
+        ("tests/kafka/test_batches.py::test_restamp_changes_the_writer_and_nothing_else",),
+    ),
+    Defect(
+        "believe-summaries-of-another-topic",
+        "A summary of positions counts only for the topic that it was made of.",
+        "kafka/newest_positions.py",
+        "topic_id.int and summary.topic_id == topic_id",
+        "topic_id.int",
+        ("tests/kafka/test_newest_positions.py::test_a_summary_that_may_be_wrong_is_not_used",),
+    ),
+    Defect(
+        "forget-what-came-after-a-summary",
+        "What was written after a summary counts more than the summary.",
+        "kafka/newest_positions.py",
+        "        if is_of_this_topic and summary.read_to <=",
+        "        summary = Summary(topic_id, ends.get(number, -1), summary.at_ms, summary.known)\n"
+        "        if is_of_this_topic and summary.read_to <=",
+        ("tests/kafka/test_newest_positions.py::test_a_position_that_was_removed_after_a_summary_stays_removed",),
+    ),
+    Defect(
+        "take-quiet-partitions-for-added-ones",
+        "A partition without a position was added only if its number is higher than all that have one.",
+        "engine/start.py",
+        "where.partition > highest.get(where.topic, where.partition)",
+        "where.topic in highest",
+        (
+            "tests/engine/test_start.py::test_a_partition_with_a_higher_number_than_all_that_have_positions_was_added",
+            "tests/engine/test_flow.py::"
+            "test_quiet_partitions_begin_at_the_end_where_mirror_maker_2_has_stored_no_position_for_them",
+        ),
+    ),
+    Defect(
+        "look-at-partitions-anew-with-every-deal",
+        "Whether a partition was added is decided when it is seen first.",
+        "engine/start.py",
+        "        new = set(partitions) - self._seen\n",
+        "        new = set(partitions)\n",
+        ("tests/engine/test_start.py::test_partitions_of_a_topic_without_positions_were_there_from_the_first",),
     ),
     Defect(
         "fill-a-slow-link-for-many-seconds",

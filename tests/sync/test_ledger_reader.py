@@ -14,9 +14,10 @@ from heliograph.kafka.access import access_for
 from heliograph.kafka.admin import Admin
 from heliograph.ledger.offset_map import Place
 from heliograph.model import TopicPartition
+from heliograph.sync import translation
 from heliograph.sync.ledger_reader import LedgerReader
 from heliograph.sync.topics import flow_topics, ledger_topic
-from heliograph.sync.translation import Translation, Translator
+from heliograph.sync.translation import Ledgers, Translation, Translator, offset_map_of
 from tests.sync.moving import Moving, make_moving, produce
 from tests.waiting import wait_until
 from tests.zoo.topics import create_topic, fresh_name
@@ -70,6 +71,28 @@ def test_a_map_follows_the_ledger(moving: Moving, orders: TopicPartition) -> Non
     assert reader.offset_map.to_target(orders, 14) == Place(10, False)
     assert reader.read({})
     assert reader.offset_map.to_target(orders, 14) == Place(15, True)
+
+
+def test_what_a_mirror_of_this_process_has_read_is_not_read_again(
+    moving: Moving, orders: TopicPartition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    produce(moving.source, orders, range(10))
+    moving.mirror()
+    shared = Ledgers(of_mirror=True).of(moving.flow)
+    shared.read({})
+    produce(moving.source, orders, range(10))
+    moving.mirror()
+    with monkeypatch.context() as patch:
+        patch.setattr(translation, "ledger_reader", None)  # nobody makes another one
+        found = offset_map_of(moving.flow, {orders})
+    assert found.to_target(orders, 14) == Place(15, True)
+    produce(moving.source, orders, range(10))
+    moving.mirror()
+    shared.read({})
+    assert shared.offset_map.to_target(orders, 24) == Place(26, True)
+    assert found.to_target(orders, 24) == Place(21, False)
+    del shared
+    assert offset_map_of(moving.flow, {orders}).to_target(orders, 24) == Place(26, True)
 
 
 def test_a_ledger_that_was_cut_short_leaves_the_end_exact_by_the_position(

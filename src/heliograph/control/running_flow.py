@@ -23,6 +23,7 @@ from heliograph.control.lag_watch import LagWatch, PartitionLag
 from heliograph.control.map_keeper import MapKeeper
 from heliograph.control.meter import FlowMeter
 from heliograph.control.owner_watch import OwnerWatch
+from heliograph.control.position_summaries import PositionSummaries
 from heliograph.control.producer_pages import ProducerPages
 from heliograph.control.sight_book import SightBook
 from heliograph.control.standing import Standing
@@ -144,7 +145,7 @@ class RunningFlow:
             return chores
         driver.followers[:] = [self.meter.mirrored, self._note]
         own = [Standing(driver).chore(), OwnerWatch(driver).chore(), ChoreBook(driver, chores.reports).chore()]
-        own += [SightBook(driver, lag_watch).chore(), ProducerPages(driver).chore()]
+        own += [SightBook(driver, lag_watch).chore(), ProducerPages(driver).chore(), PositionSummaries(driver).chore()]
         if driver.settings.lane.is_exactly_once:
             own.append(MapKeeper(driver, self._ledgers.of(self.config)).chore())
         for chore in (*duties.duties(config, self.config, driver, self.groups, self.meter), *own):

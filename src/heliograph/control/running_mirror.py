@@ -35,7 +35,7 @@ class RunningMirror:
         _check_progress_groups(config)
         self.config = config
         self.started_at_ms = int(time.time() * 1000)
-        ledgers = Ledgers()
+        ledgers = Ledgers(of_mirror=True)
         self.flows = {flow.name: RunningFlow(config, flow, ledgers) for flow in config.flows}
         self.conflicts = {item.cluster.alias: RunningConflicts(item, self.flows.values) for item in config.conflicts}
         self._mirror: Mirror | None = None

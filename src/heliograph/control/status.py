@@ -18,6 +18,7 @@ from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.network import opened
 from heliograph.kafka.newest_positions import newest_positions
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger.summaries import read_summaries
 from heliograph.model import ChoreState, Event, Position, TopicPartition
 from heliograph.sync.topics import read_plan
 
@@ -98,7 +99,8 @@ def read_status(flow: FlowConfig) -> FlowStatus:
     tail = LedgerTail(now_ms)
     if len(existing) == 2:  # both book-keeping topics are there: the flow has run before
         with opened(target_admin, list(existing)) as (loop, network):
-            known = newest_positions(loop, network, settings.topics.offsets, flow.source.alias, pairs)
+            summaries = read_summaries(loop, network, settings.topics.state)
+            known = newest_positions(loop, network, settings.topics.offsets, flow.source.alias, pairs, summaries)
             tail = read_tail(loop, network, settings.topics, now_ms)
     with opened(source_admin, sorted({where.topic for where in pairs})) as (loop, network):
         starts = reading.list_many(network, dict.fromkeys(pairs, EARLIEST), READ_COMMITTED)

@@ -19,6 +19,7 @@ from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.transaction import take_all
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Owner
+from heliograph.ledger.summaries import read_summaries
 from heliograph.model import InternalTopics, Position, TopicPartition
 
 _FENCE_TIMEOUT_MS = 15_000
@@ -52,6 +53,7 @@ class Bookkeeping:
         with self._network() as (loop, network):
             if not _was_owned(loop, network, self._state):
                 self._take_in_former_ledger(loop, network, owner)
+            self._positions.summaries = read_summaries(loop, network, self._state.topic)
             record = entries.owner_record(self._flow, owner, now)
             self.state_read_to = writing.append(loop, network, self._state, [record])
 

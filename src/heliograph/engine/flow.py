@@ -21,8 +21,9 @@ from heliograph.engine.dealing import deal, is_worth_a_new_deal
 from heliograph.engine.past_writes import only_sources
 from heliograph.engine.pulse import TRYING_AGAIN, Pulse
 from heliograph.engine.settings import FlowSettings, LaneSettings
+from heliograph.engine.start import Newcomers
 from heliograph.engine.task import LaneTask
-from heliograph.errors import TakenOver
+from heliograph.errors import NewerFormat, TakenOver
 from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -148,6 +149,7 @@ class FlowDriver:
         self._planning_since = self._planned_at = math.inf
         self._topics = topics
         self._assignments: Sequence[Assignment] = ()
+        self._newcomers = Newcomers()
         self._plan = _Plan([], {})
         self._unswept: Mapping[TopicPartition, str] = {}  # targets where old transactions may still be open, and why
         self._former: Collection[Assignment] = ()  # those of earlier plans among them that are copied no more
@@ -286,6 +288,9 @@ class FlowDriver:
         except TakenOver:
             self.was_taken_over = True
             raise
+        except NewerFormat as error:
+            self.too_new = str(error)
+            raise
 
     def refresh(self) -> bool:
         """Look for new topics and partitions; whether there are any changes."""
@@ -381,6 +386,8 @@ class FlowDriver:
         self._leave_earlier_deals()
         self.confirm_owner()  # may wait, so nobody must wait for it
         with self._lock:
+            sources = {item.source for item in self._assignments}
+            self._newcomers.look(sources, self._bookkeeping.positions.keys() & sources)
             count = self._lane_count()
             lanes = deal(self._assignments, self._loads() or self.totals.by_partition, count)
             self._plan = _Plan(lanes, dict(self.totals.by_partition))
@@ -553,7 +560,7 @@ class FlowDriver:
             left_out={topic: settings.left_out(topic) for topic in topics},
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
             writes_elsewhere=self._writes_elsewhere,
-            mirrored_topics=frozenset(topics & {source.topic for source in books.positions}),
+            added=frozenset(sources & self._newcomers.added),
         )
         return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)
 

@@ -113,8 +113,9 @@ class LaneBooks:
         plan = self._plan
         current = dict(plan.positions)
         starts = plan.offsets_read_to
-        for _, record in reading.read_to_end(self._network.loop, self._network, plan.topics.offsets, starts):
-            positions.apply(current, self._source_alias, record.key, record.value)
+        topic = plan.topics.offsets
+        for number, record in reading.read_to_end(self._network.loop, self._network, topic, starts):
+            positions.take_in(current, self._source_alias, TopicPartition(topic, number), record)
         return current
 
     def partitions(self, sources: Iterable[TopicPartition]) -> set[TopicPartition]:

@@ -31,7 +31,7 @@ from heliograph.engine.provenance import Provenance, meet_writers
 from heliograph.engine.pulse import IDLE, Heart
 from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import Arrival, FetchBuffer, SourceBroker
-from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
+from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.transformed_copy import TransformedCopy
 from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
 from heliograph.kafka import reading
@@ -222,7 +222,7 @@ class LaneSession:
             unasked.update(found.failures)
             return found.offsets
 
-        mirrored = mirrored_topics(self._plan)
+        mirrored = self._plan.added
         return beginnings(self._source, fresh, self._settings, mirrored, ask), unasked
 
     def _begin(self, wanted: list[Assignment], known: dict[TopicPartition, Position]) -> None:

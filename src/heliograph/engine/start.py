@@ -9,7 +9,7 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.kafka import reading
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.model import LanePlan, TopicPartition
+from heliograph.model import TopicPartition
 
 Ask = Callable[[Network, Mapping[TopicPartition, int]], dict[TopicPartition, int]]  # for the offsets of times
 
@@ -20,24 +20,44 @@ WHY_NOWHERE: Final = (
 )
 
 
-def mirrored_topics(plan: LanePlan) -> Collection[str]:
-    """The topics of which something was mirrored when the plan was made: what is added to them begins at its start.
+class Newcomers:
+    """Tells which partitions were added to topics that were mirrored already.
 
-    Not what is known since then: partitions that a new topic has from the first begin at the same time, in many lanes.
+    That a partition has no position proves nothing: with `latest`, MirrorMaker 2 writes one down with the first record,
+    and one of our own lanes only when the partition has a leader. So a partition counts as added if its topic has grown
+    while we looked, or since positions were written: then its number is higher than all that have one. What was found
+    at the first look at a partition counts ever after, for positions of the others come and go in the meantime.
     """
-    return plan.mirrored_topics | {where.topic for where in plan.positions}
+
+    def __init__(self) -> None:
+        self.added: set[TopicPartition] = set()
+        self._seen: set[TopicPartition] = set()
+
+    def look(self, partitions: Collection[TopicPartition], positions: Collection[TopicPartition]) -> None:
+        """Take in which partitions there are now, and which have positions."""
+        new = set(partitions) - self._seen
+        if not new:
+            return
+        seen_topics = {where.topic for where in self._seen}
+        highest: dict[str, int] = {}
+        for topic, number in positions:
+            highest[topic] = max(number, highest.get(topic, number))
+        for where in new:
+            if where.topic in seen_topics or where.partition > highest.get(where.topic, where.partition):
+                self.added.add(where)
+        self._seen |= new
 
 
 def beginnings(
     source: Network,
     partitions: Collection[TopicPartition],
     settings: LaneSettings,
-    mirrored: Collection[str] = (),
+    added: Collection[TopicPartition] = (),
     ask: Ask = reading.list_many,
 ) -> dict[TopicPartition, int]:
     """Where partitions without a position begin; those that have no place to begin are left out.
 
-    Partitions that were added to a topic which is `mirrored` already begin at their first record: whoever wants to
+    Partitions that were `added` to a topic which is mirrored already begin at their first record: whoever wants to
     begin at the end means the end at that time, and what came before a partition was discovered came later.
     `ask` may leave out those that it cannot ask.
     """
@@ -45,9 +65,9 @@ def beginnings(
     if settings.start == NOWHERE:
         return begun
     rest = [where for where in partitions if where not in begun]
-    added = {where for where in rest if settings.start == LATEST and where.topic in mirrored}
-    others = [where for where in rest if where not in added]
-    return begun | first_offsets(source, added, EARLIEST, ask) | first_offsets(source, others, settings.start, ask)
+    late = {where for where in rest if settings.start == LATEST and where in added}
+    others = [where for where in rest if where not in late]
+    return begun | first_offsets(source, late, EARLIEST, ask) | first_offsets(source, others, settings.start, ask)
 
 
 def first_offsets(

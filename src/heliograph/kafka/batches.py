@@ -16,6 +16,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from heliograph.errors import MalformedRecord
+from heliograph.kafka.checksums import after_change
 
 HEADER_SIZE = 61
 PREFIX_SIZE = 12  # of all formats: the offset, and the length of what follows
@@ -32,6 +33,7 @@ _PRODUCER_AT = 43
 _ATTRIBUTES = struct.Struct(">h")
 _COUNT = struct.Struct(">i")
 _COUNT_AT = 57
+_WORTH_A_LOOK_UP = 32 * 1024  # bytes: the checksum of a smaller batch is sooner summed than derived
 
 COMPRESSION_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -128,13 +130,19 @@ NOBODY = ProducerStamp(-1, -1, is_transactional=False)
 
 def restamp(batch: memoryview, stamp: ProducerStamp, sequence: int) -> None:
     """Make a batch one of ours, in place: offset, epoch, producer, sequence, checksum; records untouched."""
+    earlier = bytes(batch[_ATTRIBUTES_AT:_COUNT_AT]) if len(batch) >= _WORTH_A_LOOK_UP else b""
     [before] = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)
     attributes = before & ~TRANSACTIONAL | (TRANSACTIONAL if stamp.is_transactional else 0)
     _BASE_OFFSET.pack_into(batch, 0, 0)
     batch[12:16] = b"\xff\xff\xff\xff"
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes)
     _PRODUCER.pack_into(batch, _PRODUCER_AT, stamp.producer_id, stamp.epoch, sequence)
-    _CRC.pack_into(batch, _CRC_AT, crc32c(batch[_ATTRIBUTES_AT:]))
+    if earlier:
+        [checksum] = _CRC.unpack_from(batch, _CRC_AT)
+        checksum = after_change(checksum, earlier, batch[_ATTRIBUTES_AT:_COUNT_AT], len(batch) - _COUNT_AT)
+    else:
+        checksum = crc32c(batch[_ATTRIBUTES_AT:])
+    _CRC.pack_into(batch, _CRC_AT, checksum)
 
 
 def record_count(batch: memoryview) -> int:

@@ -7,9 +7,11 @@ from typing import Any
 
 from kafka.partitioner.default import murmur2
 
-from heliograph.errors import MalformedRecord
+from heliograph.errors import MalformedRecord, refuse_newer
+from heliograph.kafka.records import Record
 from heliograph.model import Position, TopicPartition
 
+FORMAT = 1  # of our fields; before there were formats, and in what MirrorMaker 2 writes, there is none
 _CONNECTOR = "MirrorSourceConnector"
 
 
@@ -32,7 +34,7 @@ def decode_key(key: bytes) -> tuple[str, TopicPartition] | None:
 
 def encode_value(position: Position) -> bytes:
     """Flat fields only: MirrorMaker 2 reads `offset`, ignores other plain values, and stumbles over nested ones."""
-    fields: dict[str, Any] = {"offset": position.offset}
+    fields: dict[str, Any] = {"offset": position.offset, "format": FORMAT}
     if position.target_offset >= 0:
         fields["targetOffset"] = position.target_offset
     if position.topic_id:
@@ -54,6 +56,7 @@ def decode_value(value: bytes | None) -> Position | None:
         fields = json.loads(value)
         if not fields:
             return None
+        refuse_newer("a position", fields.get("format", 0), FORMAT)
         return Position(
             int(fields["offset"]),
             int(fields.get("targetOffset", -1)),
@@ -76,6 +79,14 @@ def apply(known: dict[TopicPartition, Position], cluster: str, key: bytes | None
         known.pop(named[1], None)
     else:
         known[named[1]] = position
+
+
+def take_in(known: dict[TopicPartition, Position], cluster: str, home: TopicPartition, record: Record) -> None:
+    """As `apply`; what cannot be read tells where it is."""
+    try:
+        apply(known, cluster, record.key, record.value)
+    except MalformedRecord as error:
+        raise type(error)(f"{home}, offset {record.offset}: {error}") from error
 
 
 def partition_for(key: bytes, partition_count: int) -> int:

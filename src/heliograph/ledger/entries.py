@@ -36,6 +36,7 @@ FORMAT = 1
 _JSON_BEGINS = ord("{")
 _COPIED = ord("c")
 _PRODUCERS = ord("p")
+_POSITIONS = ord("o")
 PAGE_IDS = 1_000  # producer ids of a page
 _OPERATION = "operation "  # how the name of an owner begins that only wants the mirror to hold
 
@@ -80,13 +81,20 @@ class ProducerPage:
 
 
 @dataclass(frozen=True)
+class PositionsPage:
+    """What a partition of the offsets topic holds; nothing is unpacked before somebody asks for it."""
+
+    packed: bytes
+
+
+@dataclass(frozen=True)
 class Chores:
     """How the periodic tasks of a flow are getting on."""
 
     states: tuple[ChoreState, ...]
 
 
-Told = LedgerEntry | Owner | Deal | ProducerId | ProducerPage | Chores | SourceSight | OperationNote
+Told = LedgerEntry | Owner | Deal | ProducerId | ProducerPage | PositionsPage | Chores | SourceSight | OperationNote
 
 
 def operation_owner(name: str) -> str:
@@ -123,6 +131,8 @@ def _decoded(value: bytes) -> Told | None:
         raise MalformedRecord(f"a record of the ledger is not what it should be: {value[:20]!r}")
     if value[1] == _PRODUCERS:
         return ProducerPage(value[2:])
+    if value[1] == _POSITIONS:
+        return PositionsPage(value[2:])
     return _unpacked_entry(value) if value[1] == _COPIED else None
 
 
@@ -269,6 +279,11 @@ def _unpack_event(unpacker: Unpacker, at_ms: int) -> Event:
     kind = EventKind(unpacker.text())
     source = TopicPartition(unpacker.text(), unpacker.count())
     return Event(kind, source, unpacker.number(), unpacker.number(), unpacker.text(), at_ms)
+
+
+def encode_positions(packed: bytes) -> bytes:
+    """The record that summarizes a partition of the offsets topic."""
+    return bytes((FORMAT, _POSITIONS)) + packed
 
 
 # -- everything else ---------------------------------------------------------------------------------------

@@ -127,6 +127,22 @@ class OffsetMap:
         """All that is known of what went to a partition's own target."""
         return self._partitions.get(source)
 
+    def copy_of(self, sources: Collection[TopicPartition]) -> OffsetMap:
+        """What is known of some partitions, whatever is learned later."""
+        made = OffsetMap(self._limit, self._page_runs)
+        made.only = sources
+        made._partitions = {where: known.copy() for where in sources if (known := self._partitions.get(where))}
+        for where in self._elsewhere.keys() & sources:
+            made._elsewhere[where] = {target: known.copy() for target, known in self._elsewhere[where].items()}
+        made._positions = {where: position for where, position in self._positions.items() if where in sources}
+        made._replaced = self._replaced.intersection(sources)
+        made._packed_bytes = sum(known.packed_bytes for _, known in made._pairs())
+        return made
+
+    def is_replaced(self, source: TopicPartition) -> bool:
+        """Whether the position was reached in a topic that another one of the same name has replaced since."""
+        return source in self._replaced
+
     def targets(self) -> set[TopicPartition]:
         """All partitions of the target that something is known of."""
         return {pair.target for pair, _ in self._pairs()}
@@ -248,6 +264,13 @@ class PartitionMap:
         self._end_is_vague = False  # more may have been mirrored before the end that is known
         self._is_broken = False  # copies that count no more lie behind the last run
         self._has_changed = True
+
+    def copy(self) -> PartitionMap:
+        """The same, whatever becomes of this one."""
+        made = PartitionMap(self.target)
+        made.__dict__.update(self.__dict__)
+        made._pages = self._pages.copy()
+        return made
 
     def __len__(self) -> int:
         return len(self._pages)

@@ -58,6 +58,13 @@ class Columns:
         self.lengths.append(run.length)
         self.gaps.append(gap)
 
+    def copy(self) -> Columns:
+        """The same runs, whatever becomes of these."""
+        made = Columns()
+        made.sources, made.targets = self.sources[:], self.targets[:]
+        made.lengths, made.gaps = self.lengths[:], self.gaps[:]
+        return made
+
     def delete(self, some: slice) -> None:
         """Drop runs."""
         for column in (self.sources, self.targets, self.lengths, self.gaps):
@@ -149,6 +156,13 @@ class Pages:
         self._runs = 0  # in packed pages
         self.packed_bytes = 0
         self._changed: set[int] = {0}
+
+    def copy(self) -> Pages:
+        """The same runs, whatever becomes of these; packed pages never change, so both have them."""
+        made = Pages(self._page_runs)
+        made.__dict__.update(self.__dict__)
+        made._packed, made._open, made._changed = self._packed[:], self._open.copy(), self._changed.copy()
+        return made
 
     def __len__(self) -> int:
         return self._runs + len(self._open)

@@ -15,10 +15,11 @@ from heliograph.kafka.network import opened
 from heliograph.kafka.newest_positions import all_positions, newest_positions
 from heliograph.kafka.topics import TopicInfo
 from heliograph.ledger.offset_map import OffsetMap, Place
+from heliograph.ledger.summaries import read_summaries
 from heliograph.model import Position, TopicPartition
 from heliograph.policy.selection import should_replicate_topic
 from heliograph.sync.topics import flow_topics
-from heliograph.sync.translation import ledger_reader
+from heliograph.sync.translation import offset_map_of
 
 Offset = tuple[TopicPartition, int]
 
@@ -34,10 +35,8 @@ class Books:
 
     def places(self, offsets: Collection[Offset]) -> dict[Offset, dict[TopicPartition, Place]]:
         """Where offsets of the source are in all partitions of the target that their records may have gone to."""
-        reader = ledger_reader(self.flow)
-        reader.offset_map.only = {where for where, _ in offsets}
-        reader.read({}, reader.offset_map.only)
-        return {item: self._places_of(item, reader.offset_map) for item in offsets}
+        offset_map = offset_map_of(self.flow, {where for where, _ in offsets})
+        return {item: self._places_of(item, offset_map) for item in offsets}
 
     def _places_of(self, item: Offset, offset_map: OffsetMap) -> dict[TopicPartition, Place]:
         own = offset_map.to_target(*item)
@@ -57,12 +56,13 @@ def read_books(flow: FlowConfig, must_have_run: bool = True) -> Books:
         raise StepFailed(f"{flow.name} has never run: {flow.target.alias} has no topic {' and no '.join(missing)}")
     targets = _possible_targets(flow, topics)
     with opened(access, [names.offsets]) as (loop, network):
+        summaries = read_summaries(loop, network, names.state)
         if flow.changes_records:
-            known = all_positions(loop, network, names.offsets, flow.source.alias)
+            known = all_positions(loop, network, names.offsets, flow.source.alias, summaries)
             targets = _routed_targets(flow, known, topics)
             known = {where: position for where, position in known.items() if where in targets}
         else:
-            known = newest_positions(loop, network, names.offsets, flow.source.alias, targets)
+            known = newest_positions(loop, network, names.offsets, flow.source.alias, targets, summaries)
         tail = read_tail(loop, network, names, int(time.time() * 1000))
     return Books(flow, {where: targets[where] for where in known}, known, tail)
 

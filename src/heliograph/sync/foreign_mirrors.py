@@ -17,7 +17,7 @@ from heliograph.kafka.fetching import READ_COMMITTED
 from heliograph.kafka.groups import Groups
 from heliograph.kafka.mm2.offset_sync import OffsetSync
 from heliograph.kafka.network import opened
-from heliograph.kafka.newest_positions import all_positions
+from heliograph.kafka.newest_positions import lately_written
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.ledger.writers import FlowWriters
 from heliograph.sync.fitness import Finding
@@ -28,6 +28,7 @@ _GROUP: Final = re.compile(r".*(mirror-?maker|replicator).*", re.IGNORECASE)
 # By Confluent Replicator, Brooklin, and as guides for MirrorMaker 2 call it.
 _KNOWN_HEADERS: Final = ("__replicator_id", "kafka-origin-cluster", "X-Replicated-From")
 _NEWEST: Final = 20  # records of each partition
+_NEWEST_POSITIONS: Final = 50_000
 _MOST_TOPICS: Final = 50
 _SHOWN: Final = 5
 
@@ -67,7 +68,8 @@ class _Search:
     def _positions(self) -> Iterator[Finding]:
         for name, alias in self._strangers(_OFFSETS):
             self._network.refresh([name])
-            found = all_positions(self._loop, self._network, name, alias)
+            # Nobody needs to have compacted it. A mirror that still runs writes again and again.
+            found = lately_written(self._loop, self._network, name, alias, _NEWEST_POSITIONS)
             if topics := self._kept({where.topic for where in found}, alias):
                 yield self._warning(topics, f"{name} has positions of {alias} for them")
 

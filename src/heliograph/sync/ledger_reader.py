@@ -19,7 +19,8 @@ from heliograph.ledger import entries, map_records
 from heliograph.ledger.entries import Owner
 from heliograph.ledger.map_records import Content, Reached
 from heliograph.ledger.offset_map import OffsetMap
-from heliograph.model import InternalTopics, LedgerEntry, TopicPartition
+from heliograph.ledger.summaries import read_summaries
+from heliograph.model import InternalTopics, LedgerEntry, Position, TopicPartition
 
 
 class LedgerReader:
@@ -41,22 +42,29 @@ class LedgerReader:
         self._topics = topics
         self._positions = PositionReader(source_alias, topics.offsets)
 
-    def read(self, topic_ids: Mapping[str, UUID], wanted: Collection[TopicPartition] | None = None) -> bool:
+    def read(self, topic_ids: Mapping[str, UUID] | None, wanted: Collection[TopicPartition] | None = None) -> bool:
         """Read on to the end; the ids of the source's topics tell which positions are of topics that are gone.
 
-        `wanted`: the partitions of the source that will be asked for, if not all. False if the flow has never run.
+        `topic_ids`: None leaves that as it was told last. `wanted`: the partitions of the source that will be asked
+        for, if not all. False if the flow has never run.
         """
         with self.lock, opened(self._target) as (loop, network):
             if UNKNOWN_TOPIC in network.look_up([self._topics.ledger, self._topics.offsets]).values():
                 return False
             network.refresh([self._topics.ledger, self._topics.offsets])
+            if not self._positions.read_to:
+                self._positions.summaries = read_summaries(loop, network, self._topics.state)
             self._positions.follow(loop, network, wanted)  # first, so that they are never ahead of the ledger
             self.follow(loop, network)
             for source, position in self._positions.known.items():
-                current = topic_ids.get(source.topic)
-                is_current = current is None or not position.topic_id or UUID(position.topic_id) == current
-                self.offset_map.set_position(source, position, is_current)
+                self.offset_map.set_position(source, position, self._is_current(source, position, topic_ids))
         return True
+
+    def _is_current(self, source: TopicPartition, position: Position, topic_ids: Mapping[str, UUID] | None) -> bool:
+        if topic_ids is None:
+            return not self.offset_map.is_replaced(source)
+        current = topic_ids.get(source.topic)
+        return current is None or not position.topic_id or UUID(position.topic_id) == current
 
     def follow(self, loop: Loop, network: Network) -> None:
         """Take in what is new in the ledger, which the network knows."""

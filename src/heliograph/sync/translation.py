@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from heliograph.config.flow import FlowConfig
 from heliograph.kafka.access import access_for
@@ -15,7 +16,7 @@ from heliograph.kafka.admin import Admin
 from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.topics import TopicInfo
 from heliograph.ledger.offset_map import OffsetMap, Place
-from heliograph.model import TopicPartition
+from heliograph.model import InternalTopics, TopicPartition
 from heliograph.sync.ledger_reader import LedgerReader
 from heliograph.sync.topics import flow_topics, mirrored_names
 
@@ -259,11 +260,19 @@ def _partitions(topics: Mapping[str, TopicInfo], names: Iterable[str]) -> set[To
     return {TopicPartition(name, number) for name in names for number in range(topics[name].partitions)}
 
 
-class Ledgers:
-    """Who reads what flows have written down: one reader for each flow of a process."""
+_FlowKey = tuple[str, tuple[str, ...], InternalTopics]
+_of_mirrors: WeakValueDictionary[_FlowKey, LedgerReader] = WeakValueDictionary()
 
-    def __init__(self) -> None:
+
+class Ledgers:
+    """Who reads what flows have written down: one reader for each flow of a process.
+
+    Those of a running mirror read all partitions, again and again; whatever else the process does asks them too.
+    """
+
+    def __init__(self, of_mirror: bool = False) -> None:
         self._readers: dict[str, LedgerReader] = {}
+        self._of_mirror = of_mirror
         self._lock = Lock()
 
     def of(self, flow: FlowConfig) -> LedgerReader:
@@ -271,7 +280,27 @@ class Ledgers:
         with self._lock:
             if flow.name not in self._readers:
                 self._readers[flow.name] = ledger_reader(flow)
+                if self._of_mirror:
+                    _of_mirrors[_key(flow)] = self._readers[flow.name]
             return self._readers[flow.name]
+
+
+def offset_map_of(flow: FlowConfig, wanted: Collection[TopicPartition]) -> OffsetMap:
+    """What is written down by now of some partitions of a flow's source.
+
+    A mirror in this process has read most of it already, so its reader reads on, and gives a copy.
+    """
+    reader = _of_mirrors.get(_key(flow))
+    if reader is None:
+        reader = ledger_reader(flow)
+        reader.offset_map.only = wanted
+    with reader.lock:
+        reader.read(None, wanted)
+        return reader.offset_map.copy_of(wanted)
+
+
+def _key(flow: FlowConfig) -> _FlowKey:
+    return flow.name, tuple(access_for(flow.target, "consumer").bootstrap_servers), flow_topics(flow)
 
 
 def ledger_reader(flow: FlowConfig) -> LedgerReader:

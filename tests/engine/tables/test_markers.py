@@ -105,9 +105,18 @@ def test_markers_of_before_there_were_formats_are_read_and_newer_ones_refused() 
     log.write(Record(0, 1, b"q-0", b'{"batch": 5}'))
     assert log.markers.of("q-0") == Marker(5)
     with pytest.raises(
-        NewerFormat, match=r"^mm2-tables.internal-0, offset 1: a record of format 2, written by a newer"
+        NewerFormat, match=r"^mm2-tables.internal-0, offset 1: a record of format 3, written by a newer"
     ):
-        log.write(Record(0, 1, b"q-0", b'{"format": 2}'))
+        log.write(Record(0, 1, b"q-0", b'{"format": 3}'))
+
+
+def test_of_markers_that_summed_up_keys_and_values_only_the_number_of_rows_counts() -> None:
+    log = Log()
+    log.write(Record(0, 1, b"q-0", b'{"format": 1, "batch": 5, "rows": 3, "sum": 9}'))
+    assert log.markers.of("q-0") == Marker(5, Rows(3, None))
+    log.write(of("q", 6))
+    log.write(Record(0, 1, b"q-0", b'{"format": 2, "batch": 6, "rows": 3, "sum": 9}'))
+    assert log.markers.of("q-0") == Marker(6, Rows(3, 9))
 
 
 @pytest.mark.parametrize("value", [b"{", b"[]", b"{}", b'{"batch": "x"}', b'{"batch": 1, "rows": 2}', b"\xff"])

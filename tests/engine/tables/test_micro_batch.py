@@ -34,6 +34,10 @@ THREE: Tasks = [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
 ROWS = list(range(10))
 
 
+def values(rows: Sequence[int]) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([str(row) for row in rows])], names=["value"])
+
+
 class Query:
     """A query's tasks and driver, without Spark."""
 
@@ -51,10 +55,11 @@ class Query:
         return [self.task(number, rows, batch) for number, rows in enumerate(tasks)]
 
     def task(self, number: int, rows: Sequence[int], batch: int = 0) -> Written:
-        values = pa.array([str(row) for row in rows])
-        return micro_batch.prepare(
-            self._plan, self.name, number, batch, iter([pa.record_batch([values], names=["value"])])
-        )
+        return micro_batch.prepare(self._plan, self.name, number, batch, iter([values(rows)]))
+
+    def write_alone(self, rows: pa.RecordBatch) -> None:
+        """As a task of a batch does, which commits its own transaction."""
+        micro_batch.write_and_commit(self._plan, markers.task_name(self.name, 0), iter([rows]))
 
     def commit(self, written: Sequence[Written]) -> None:
         micro_batch.commit(self.access, written)
@@ -87,7 +92,7 @@ def test_nothing_is_seen_before_the_driver_commits(query: Query) -> None:
     written = query.run(TWO)
     assert query.seen() == []
     query.commit(written)
-    assert query.seen() == ROWS
+    wait_until(lambda: query.seen() == ROWS, "the markers of all transactions", 10)
 
 
 def test_if_nothing_was_committed_it_can_be_run_again_in_any_way(query: Query) -> None:
@@ -156,6 +161,28 @@ def test_an_aborted_one_leaves_nothing_open(query: Query) -> None:
     micro_batch.abort(query.access, written)
     assert query.open_transactions() == 0
     assert query.seen() == []
+
+
+def test_a_task_of_a_batch_that_comes_back_with_the_same_rows_writes_nothing(query: Query) -> None:
+    query.write_alone(values(ROWS))
+    query.write_alone(values(ROWS[::-1]))
+    assert query.seen() == ROWS
+
+
+def test_a_task_of_a_batch_that_comes_back_with_other_rows_is_refused(query: Query) -> None:
+    """As after an executor was lost, when what it had read was computed again in another order."""
+    query.write_alone(values(ROWS[:5]))
+    with pytest.raises(DataError, match=r"task .*-0 has committed other rows before .* Write what checkpoint"):
+        query.write_alone(values(ROWS[5:]))
+    assert query.open_transactions() == 0
+    assert query.seen() == ROWS[:5]
+
+
+def test_rows_that_go_elsewhere_are_other_rows(query: Query) -> None:
+    same = pa.array(["1", "2"])
+    query.write_alone(pa.record_batch([same, pa.array([0, 0])], names=["value", "partition"]))
+    with pytest.raises(DataError, match="has committed other rows before"):
+        query.write_alone(pa.record_batch([same, pa.array([0, None])], names=["value", "partition"]))
 
 
 def test_older_markers_are_honoured(query: Query, primary: EmbeddedCluster) -> None:

@@ -20,7 +20,7 @@ from heliograph.engine.loss import Loss, Suspicion, examine, target_losses, why_
 from heliograph.engine.provenance import Provenance, meet_writers
 from heliograph.engine.pulse import Heart, loop_doing
 from heliograph.engine.source_broker import Arrival
-from heliograph.engine.start import WHY_NOWHERE, beginnings, mirrored_topics
+from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.tables.columns import Gathered
 from heliograph.engine.tables.handover import Begun, Coverage, Handover
 from heliograph.engine.tables.partition_read import PartitionRead
@@ -103,7 +103,7 @@ class LaneReader:
         ends = self._ends([item.source for item in wanted])
         wanted = [item for item in wanted if item.source in ends]
         fresh = [item.source for item in wanted if item.source not in known]
-        starts = beginnings(self._source, fresh, self._settings, mirrored_topics(self._plan))
+        starts = beginnings(self._source, fresh, self._settings, self._plan.added)
         for source in fresh:
             if source not in starts:
                 self._put_aside(source, WHY_NOWHERE, -1)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from heliograph.errors import DataError, MalformedRecord, refuse_newer
@@ -29,7 +30,8 @@ PLACE = TopicPartition(TOPIC, 0)
 # The newest segment is never compacted, so its size bounds what a process has to read.
 _SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(1024 * 1024)}
 _COMMIT = 1
-FORMAT = 1  # before there were formats, markers had none
+FORMAT = 2  # before there were formats, markers had none; up to 1, sums were of keys and values alone
+_SUMS_WHOLE_ROWS = 2
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,11 @@ class Rows:
     """Which rows a task had, in whatever order: how many, and the sum of their checksums."""
 
     count: int = 0
-    total: int = 0
+    total: int | None = 0  # None: an older marker, whose sum cannot be compared
+
+    def are(self, others: Rows) -> bool:
+        """Whether these are the same rows, as far as an older marker tells."""
+        return self.count == others.count and (self.total is None or self.total == others.total)
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ def task_name(query: str, number: int | str) -> str:
 
 def encode(name: str, marker: Marker, now_ms: int) -> Record:
     """A marker as a record."""
-    told = {"format": FORMAT, "batch": marker.batch}
+    told: dict[str, int | None] = {"format": FORMAT, "batch": marker.batch}
     if marker.rows is not None:
         told |= {"rows": marker.rows.count, "sum": marker.rows.total}
     return Record(0, now_ms, name.encode(), json.dumps(told).encode())
@@ -71,9 +77,14 @@ def _decode(offset: int, value: bytes) -> Marker:
     try:
         told = json.loads(value)
         refuse_newer(place, told.get("format", 0), FORMAT)
-        return Marker(int(told["batch"]), Rows(told["rows"], told["sum"]) if "rows" in told else None)
+        return Marker(int(told["batch"]), _rows(told) if "rows" in told else None)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise MalformedRecord(f"{place}: no marker of a micro-batch ({error!r}): {value[:40]!r}") from error
+
+
+def _rows(told: Mapping[str, Any]) -> Rows:
+    total = int(told["sum"])
+    return Rows(int(told["rows"]), total if told.get("format", 0) >= _SUMS_WHOLE_ROWS else None)
 
 
 class MarkerLog:

@@ -95,7 +95,7 @@ def prepare(plan: SinkPlan, query: str, number: int, batch: int, rows: Iterator[
 
 def compared(marker: Marker, rows: Rows) -> State:
     """Whether a task has the rows that its marker tells of; an older marker is taken at its word."""
-    return State.COMMITTED if marker.rows in (None, rows) else State.DIFFERENT
+    return State.COMMITTED if marker.rows is None or marker.rows.are(rows) else State.DIFFERENT
 
 
 def to_commit(written: Sequence[Written]) -> list[Written]:
@@ -181,12 +181,22 @@ def _commit_one(network: Network, item: Written) -> None:
 
 
 def write_and_commit(plan: SinkPlan, name: str, rows: Iterator[pa.RecordBatch]) -> None:
-    """One transaction with all rows and a marker; nothing at all if the marker is there already."""
+    """One transaction with all rows and a marker; nothing at all if the marker is there already.
+
+    Raises if the rows are other ones than those that the marker tells of. Spark computes what was lost with an executor
+    once more, perhaps in another order, and deals it to other tasks than before.
+    """
     with opened(plan.access, [markers.TOPIC]) as (_, network):
         producer = TransactionalProducer(network, transactional_id(name), plan.timeout_ms)
         reached("fenced")
-        if markers.follow(network).of(name) is not None:
-            _leave_out(plan, rows)
+        marker = markers.follow(network).of(name)
+        if marker is not None:
+            if compared(marker, _leave_out(plan, rows)) is State.DIFFERENT:
+                raise DataError(
+                    f"task {name} has committed other rows before than it has now, so nobody can tell what is missing; "
+                    "nothing more was written. Write what checkpoint() or a table has kept, so that a task which is "
+                    "run again has the same rows"
+                )
             return
         _write(plan, network, producer, name, 0, rows)
         reached("bookkeeping-written")
@@ -232,8 +242,8 @@ def _leave_out(plan: SinkPlan, rows: Iterator[pa.RecordBatch]) -> Rows:
     """Pass over rows; tells which these were."""
     tally = Tally()
     for some in rows:
-        for _, _, record in rows_of(plan, some):
-            tally.add(record)
+        for row in rows_of(plan, some):
+            tally.add(row)
     return tally.rows
 
 

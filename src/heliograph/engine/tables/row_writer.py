@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from zlib import crc32
+from hashlib import blake2b
 
 import pyarrow as pa
 
@@ -23,7 +23,8 @@ from heliograph.model import TopicPartition
 
 Row = tuple[str | None, int | None, Record]  # topic, partition
 
-_SUM = 1 << 64
+_BYTES = 8  # of a checksum
+_SUM = 1 << (8 * _BYTES)
 
 
 @dataclass(frozen=True)
@@ -37,20 +38,34 @@ class SinkPlan:
 
 
 class Tally:
-    """Counts rows, and sums up checksums of their keys and values."""
+    """Counts rows, and sums up checksums of them: where they are meant to go, headers, keys, values.
+
+    Times are left out: a row that was given none gets that of its writing.
+    """
 
     def __init__(self) -> None:
         self._count = self._total = 0
 
-    def add(self, record: Record) -> None:
+    def add(self, row: Row) -> None:
         """Count a row."""
         self._count += 1
-        self._total += crc32(record.value or b"", crc32(record.key or b""))
+        self._total += _checksum(row)
 
     @property
     def rows(self) -> Rows:
         """All that were counted."""
         return Rows(self._count, self._total % _SUM)
+
+
+def _checksum(row: Row) -> int:
+    """Sizes go in too, or bytes that move from the key to the value would change nothing."""
+    topic, partition, record = row
+    parts = [record.key, record.value, *(value for _, value in record.headers)]
+    sizes = [None if part is None else len(part) for part in parts]
+    digest = blake2b(repr((topic, partition, [name for name, _ in record.headers], sizes)).encode(), digest_size=_BYTES)
+    for part in parts:
+        digest.update(part or b"")
+    return int.from_bytes(digest.digest())
 
 
 def rows_of(plan: SinkPlan, batch: pa.RecordBatch) -> Iterator[Row]:
@@ -91,14 +106,15 @@ class RowWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Append the rows of a batch."""
         self._sticky.clear()  # records without a key stay together for a batch, then move on
-        for topic, partition, record in rows_of(self._plan, batch):
+        for row in rows_of(self._plan, batch):
+            topic, partition, record = row
             where = self._place(topic, partition, record.key)
             stream = self._streams.get(where) or self._open(where)
             size = record_size(record)
             if stream.may_be_too_large(size):
                 raise DataError(f"{where}: a record of {size} bytes is larger than brokers take")
             self._appending.add(stream, record, size)
-            self._tally.add(record)
+            self._tally.add(row)
         self._appending.advance()
 
     def finish(self, marker: Record) -> None:

@@ -20,6 +20,7 @@ from heliograph.kafka.network import Network, opened
 from heliograph.kafka.newest_positions import newest_positions
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import EARLIEST, LATEST
+from heliograph.ledger.summaries import read_summaries
 from heliograph.ledger.writers import FlowWriters
 from heliograph.model import Event, LedgerEntry, LeftOut, Position, TopicPartition
 from heliograph.recovery.verification.comparison import Rules, Slice
@@ -27,7 +28,7 @@ from heliograph.recovery.verification.segments import Bounds, Coverage, Partitio
 from heliograph.recovery.verification.source_view import SourceView
 from heliograph.sync.ledger_reader import read_newest
 from heliograph.sync.topics import flow_topics, ledger_topic, left_out, read_plan
-from heliograph.sync.translation import ledger_reader
+from heliograph.sync.translation import offset_map_of
 
 SLICE_BYTES = 48 * 1024 * 1024
 _WHOLE = 1 << 62
@@ -203,13 +204,12 @@ def compacted_topics(source: Admin, target: Admin, pairs: Mapping[TopicPartition
 
 
 def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartition]) -> Books:
-    topics, reader = flow_topics(flow), ledger_reader(flow)
-    reader.offset_map.only = wanted
-    reader.read({}, wanted)
+    topics, offset_map = flow_topics(flow), offset_map_of(flow, wanted)
     starts_at_begin = flow.source.client_settings("consumer")["auto.offset.reset"] == "earliest"
     starts_elsewhere = flow.get("start.timestamp.ms") is not None or flow.get("start.group.id")
     with opened(target, [topics.offsets]) as (loop, network):
-        known = newest_positions(loop, network, topics.offsets, flow.source.alias, wanted)
+        summaries = read_summaries(loop, network, topics.state)
+        known = newest_positions(loop, network, topics.offsets, flow.source.alias, wanted, summaries)
         sizes = _RecordSizes(read_newest(loop, network, topics.ledger, _SAMPLE))
         happened: dict[TopicPartition, list[Event]] = {}
         for entry in read_newest(loop, network, topics.journal, _MOST_OF_JOURNAL):
@@ -221,7 +221,7 @@ def _read_books(flow: FlowConfig, target: Access, wanted: Collection[TopicPartit
             part, starts_at_begin and not starts_elsewhere, sizes.of(where.topic), happened.get(where, ())
         )
         for where in wanted
-        if (part := reader.offset_map.of(where)) is not None
+        if (part := offset_map.of(where)) is not None
     }
     return Books(histories, known, writers)
 
