@@ -13,6 +13,7 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.engine.transforming import TransformSettings
 from heliograph.errors import AuthenticationFailed, ClusterError, PartitionFailed, PartitionsWait, TransformWaits
 from heliograph.kafka.access import Access
+from heliograph.kafka.endings import LASTING_SECONDS, Endings
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _LOOK_INTERVAL = 0.2
 _FIRST_REST = 60.0  # seconds, until partitions that were set aside are tried again; then twice as long each time
 _LONGEST_REST = 600.0
 _LONGEST_REFUSAL = 5.0  # seconds; usually longer than it takes until another leader has followed one
-_FORGET_SECONDS = 5.0
+_FORGET_SECONDS = LASTING_SECONDS + 10.0  # what is refused keeps its id busy, so the next attempt may begin late
 _LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
 
 
@@ -51,6 +52,7 @@ class Lane:
         self._set_aside_until = math.inf
         self._rest_seconds = _FIRST_REST
         self._told = dict(plan.set_aside)
+        self._endings = Endings(plan.endings)
         self._refused: dict[TopicPartition, tuple[float, float]] = {}  # by the target, first and last, for now
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
 
@@ -68,11 +70,13 @@ class Lane:
                 self._told,
                 self._transforms,
                 self._heart,
+                self._endings,
             )
             try:
                 session.start()
                 for entry in session.copy():
                     backoff = _FIRST_BACKOFF
+                    self._note_taken(entry)
                     yield entry
                 continue
             except PartitionFailed as failure:
@@ -138,6 +142,12 @@ class Lane:
                 self._set_aside[source] = f"the target takes nothing for now: {error.name}"
                 lasting = True
         return lasting
+
+    def _note_taken(self, entry: LedgerEntry) -> None:
+        """What was refused for a moment is no longer."""
+        if self._refused:
+            for progress in entry.partitions:
+                self._refused.pop(progress.source, None)
 
     def _longest_backoff(self, error: ClusterError) -> float:
         if isinstance(error, AuthenticationFailed):
