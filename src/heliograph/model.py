@@ -183,6 +183,15 @@ class LeftOut:
     origins: frozenset[str] = frozenset()  # those clusters
 
 
+class Ending(NamedTuple):
+    """One transaction whose end is decided, while not all partitions know it: no other one has the same values."""
+
+    producer_id: int
+    epoch: int
+    begun_at_ms: int
+    state: str
+
+
 @dataclass(frozen=True)
 class LanePlan:
     """All that one lane needs to know for one epoch."""
@@ -202,3 +211,6 @@ class LanePlan:
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by topic of the source
     writes_elsewhere: bool = False  # records may also go to other partitions than the targets of the assignments
     added: frozenset[TopicPartition] = frozenset()  # to topics of the source that were mirrored already
+    spare_ids: Sequence[str] = ()  # transactional ids to write under while others are busy
+    gate_id: str = ""  # the transactional id whose owner alone may write under all the others
+    endings: Mapping[str, Ending] = field(default_factory=dict)  # what transactional ids have been busy with for long

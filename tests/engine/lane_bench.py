@@ -55,6 +55,8 @@ class Mirror:
             topics=TOPICS,
             assignments=[Assignment(source, target) for source, target in self.pairs.items()],
             offsets_read_to=dict.fromkeys(range(OFFSETS_PARTITIONS), 0),
+            spare_ids=[f"{self.transactional_id}-{turn}" for turn in "defghi"],
+            gate_id=f"{self.transactional_id}-z",
         )
         return replace(plan, **changes)  # type: ignore[arg-type]
 

@@ -18,8 +18,9 @@ from heliograph.engine.lane import Lane
 from heliograph.engine.settings import LaneSettings
 from heliograph.errors import BrokerRefused, ClusterError, PartitionFailed, PartitionsWait
 from heliograph.kafka.access import Access
+from heliograph.kafka.endings import LASTING_SECONDS
 from heliograph.kafka.producing import Batch
-from heliograph.model import Assignment, EventKind, LanePlan, TopicPartition
+from heliograph.model import Assignment, EventKind, LanePlan, LedgerEntry, PartitionProgress, TopicPartition
 from tests.engine.lane_bench import OFFSETS_PARTITIONS, QUICK, TOPICS
 from tests.engine.ward import Ward
 from tests.waiting import wait_until
@@ -87,7 +88,8 @@ def run(
     plan = LanePlan("a->b", 0, "owner", 1, (), TOPICS, assignments, set_aside=told or {})
     access = Access("any", ["localhost:1"])
     lane = Lane(plan, access, access, LaneSettings(), lambda: sessions.begun >= attempts)
-    assert list(lane.run()) == []
+    for _ in lane.run():
+        pass
 
 
 def test_partitions_that_take_nothing_for_long_are_set_aside_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +190,30 @@ def test_what_was_long_ago_does_not_count(monkeypatch: pytest.MonkeyPatch) -> No
     clock, sessions = Clock(), Sessions(lack(ONE))
     monkeypatch.setattr(clock, "sleep", lambda _: setattr(clock, "now", clock.now + 60.0))
     run(monkeypatch, sessions, clock, attempts=9)
+    assert not sessions.aside
+
+
+def test_an_attempt_that_begins_late_since_an_id_is_busy_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, sessions = Clock(), Sessions(lack(ONE))
+    monkeypatch.setattr(clock, "sleep", lambda _: setattr(clock, "now", clock.now + LASTING_SECONDS))
+    run(monkeypatch, sessions, clock, attempts=3)
+    assert sessions.aside.keys() == {ONE}
+
+
+def test_what_was_taken_meanwhile_ends_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+
+    class Flapping(Sessions):
+        def start(self) -> None:
+            if self.begun % 2:
+                raise lack(ONE)
+
+        def copy(self) -> Iterator[LedgerEntry]:
+            clock.sleep(4.0)
+            yield LedgerEntry("a->b", 0, "owner", 1, 0, [PartitionProgress(ONE, ONE, (), 1, 0, 0)])
+
+    sessions = Flapping()
+    run(monkeypatch, sessions, clock, attempts=12)
     assert not sessions.aside
 
 

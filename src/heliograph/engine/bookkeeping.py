@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -12,15 +12,16 @@ from heliograph.errors import Fenced, TakenOver
 from heliograph.kafka import reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
+from heliograph.kafka.endings import Endings, can_describe
 from heliograph.kafka.leftovers import Background, Sweep, check_reached, end_leftovers, open_leftovers
 from heliograph.kafka.network import UNKNOWN_TOPIC, Network, opened
 from heliograph.kafka.newest_positions import PositionReader
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.kafka.transaction import take_all
+from heliograph.kafka.transaction import TransactionalProducer, take_all, take_usable
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Owner
 from heliograph.ledger.summaries import read_summaries
-from heliograph.model import InternalTopics, Position, TopicPartition
+from heliograph.model import Ending, InternalTopics, Position, TopicPartition
 
 _FENCE_TIMEOUT_MS = 15_000
 _LOOK_SECONDS = 1.0  # that a partition may take to get a leader while nothing flows
@@ -35,6 +36,7 @@ class Bookkeeping:
         self._topics = topics
         self._state = TopicPartition(topics.state, 0)
         self._positions = PositionReader(source_alias, topics.offsets)
+        self._endings = Endings()
         self.state_read_to = 0
 
     @property
@@ -95,23 +97,39 @@ class Bookkeeping:
     ) -> dict[TopicPartition, str]:
         """End the open transactions of all these ids everywhere, and lock out whoever still writes under them.
 
+        Those that are decided, and only cannot be told to some targets, are left to their coordinators: whoever used
+        their ids last looks at a gate, which is among the ids, before it uses them again.
+
         `sources` tells of targets whose copies they are, where nothing else is written to them; `former` are targets
         that nothing is written to any more.
         Returns the targets where that could not be done, and why; without the books themselves nothing can go on.
         """
         with self._network() as (loop, network):
-            producers = take_all(network, sorted(transactional_ids), _FENCE_TIMEOUT_MS)
+            ledger, books = TopicPartition(self._topics.ledger, 0), self._books(network)
+            producers = self._take(network, sorted(transactional_ids), books)
             targets = _found(network, targets, former)
             ids = partial(producer_ids, network, self._state.topic)
-            ledger, books = TopicPartition(self._topics.ledger, 0), self._books(network)
             # First the books: a transaction that is open there hides the positions, by which others are judged.
             left = end_leftovers(network, producers, books, Background(ids, told_all=ledger, witnesses=targets))
             check_reached(network, left.unreachable, books)
             written = {*targets, *(other_partitions(network, targets) if writes_elsewhere else ())}
+            written -= self._endings.partitions
             reached = partial(self._reached, loop, network, sources or {})
             found = end_leftovers(network, producers, written, Background(ids, reached, ledger, books))
             # Elsewhere others write too: what hides something there need not be ours.
             return {where: reason for where, reason in found.unreachable.items() if where in targets}
+
+    def _take(
+        self, network: Network, names: Sequence[str], books: Collection[TopicPartition]
+    ) -> list[TransactionalProducer]:
+        if not can_describe(network):  # then nobody leaves an id alone
+            return take_all(network, names, _FENCE_TIMEOUT_MS)
+        return take_usable(network, names, _FENCE_TIMEOUT_MS, self._endings, books)
+
+    def endings(self, transactional_ids: Collection[str]) -> dict[str, Ending]:
+        """What these ids have been busy with for long, by the last time that they were fenced."""
+        lasting = self._endings.lasting()
+        return {name: lasting[name] for name in transactional_ids if name in lasting}
 
     def find_open(
         self,
@@ -125,7 +143,10 @@ class Bookkeeping:
             written = {*targets, *(other_partitions(network, targets) if writes_elsewhere else ())}
             ids = partial(producer_ids, network, self._state.topic)
             found = open_leftovers(network, written | self._books(network), ids, _LOOK_SECONDS)
-            return Sweep(found.ended, {where: why for where, why in found.unreachable.items() if where in targets})
+            if found.ended:
+                self._endings.look_again(network)
+            ended = [where for where in found.ended if where not in self._endings.partitions]
+            return Sweep(ended, {where: why for where, why in found.unreachable.items() if where in targets})
 
     def _books(self, network: Network) -> set[TopicPartition]:
         topics = self._topics

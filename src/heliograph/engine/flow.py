@@ -36,7 +36,9 @@ _LONG_START_SECONDS = 60.0  # of lanes: a cold start of Spark's processes takes 
 _SHORTEST_EPOCH_SECONDS = 60.0  # unless topics change
 _LONGEST_UNSWEPT_SECONDS = 600.0
 _TURNS = "abc"  # of a lane's transactions: one is filled, one is being committed, one is told to its partitions
-_LANE_ID = re.compile(rf"\d+[{_TURNS}]")
+_SPARES = "defghi"  # for turns whose ids are busy, since a partition cannot be told how a transaction has ended
+_GATE = "z"  # nothing is written under it: whoever has it may write under the others
+_LANE_ID = re.compile(rf"\d+[{_TURNS}{_SPARES}{_GATE}]")
 
 
 @dataclass
@@ -534,8 +536,13 @@ class FlowDriver:
         ours = {name for name in found if _LANE_ID.fullmatch(name.removeprefix(self._id_prefix))}  # not of `a->b-c`
         return ours.union(*(self._ids_of(lane) for lane in range(self.settings.max_lanes)))
 
-    def _ids_of(self, lane: int) -> tuple[str, ...]:
-        return tuple(f"{self._id_prefix}{lane}{turn}" for turn in _TURNS)
+    def _ids_of(self, lane: int, turns: str = _TURNS) -> tuple[str, ...]:
+        return tuple(f"{self._id_prefix}{lane}{turn}" for turn in turns)
+
+    @property
+    def _leaves_busy_ids(self) -> bool:
+        """Whether lanes write under other ids while some are busy."""
+        return True
 
     @property
     def _id_prefix(self) -> str:
@@ -545,6 +552,7 @@ class FlowDriver:
         settings, books = self.settings, self._bookkeeping
         sources = {item.source for item in items}
         topics = {source.topic for source in sources}
+        spares, gates = (self._ids_of(lane, turns if self._leaves_busy_ids else "") for turns in (_SPARES, _GATE))
         plan = LanePlan(
             flow=self.name,
             lane=lane,
@@ -561,6 +569,9 @@ class FlowDriver:
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
             writes_elsewhere=self._writes_elsewhere,
             added=frozenset(sources & self._newcomers.added),
+            spare_ids=spares,
+            gate_id="".join(gates),
+            endings=books.endings({*self._ids_of(lane), *spares}),
         )
         return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)
 

@@ -21,6 +21,7 @@ from heliograph.errors import (
     TransformWaits,
 )
 from heliograph.kafka.access import Access
+from heliograph.kafka.endings import LASTING_SECONDS, Endings
 from heliograph.model import LanePlan, LedgerEntry, TopicPartition
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _LONGEST_BACKOFF = 1.0
 _LOOK_INTERVAL = 0.2
 _FIRST_REST = 60.0  # seconds, until partitions that were set aside are tried again; then twice as long each time
 _LONGEST_REFUSAL = 5.0  # seconds; usually longer than it takes until another leader has followed one
-_FORGET_SECONDS = 5.0
+_FORGET_SECONDS = LASTING_SECONDS + 10.0  # what is refused keeps its id busy, so the next attempt may begin late
 _LONGEST_LOGIN_BACKOFF = 10.0  # some systems lock out whoever tries too often
 
 
@@ -59,6 +60,7 @@ class Lane:
         self._set_aside = {where: reason for where, reason in self._told.items() if costs_an_attempt(reason)}
         self._trials = Trials(self._set_aside, _FIRST_REST)
         self._cut_back: dict[TopicPartition, int] = {}  # where targets have appended again at offsets that they had
+        self._endings = Endings(plan.endings)
         self._refused: dict[TopicPartition, tuple[float, float]] = {}  # by the target, first and last, for now
         self._transforms = _transforms(settings.transforms) if settings.transforms.chain.is_active else None
 
@@ -79,12 +81,14 @@ class Lane:
                 self._transforms,
                 self._heart,
                 self._links,
+                self._endings,
             )
             try:
                 session.start()
                 for entry in session.copy():
                     backoff = _FIRST_BACKOFF
                     self._trials.went_on([progress.source for progress in entry.partitions], time.monotonic())
+                    self._note_taken(entry)
                     yield entry
                 continue
             except PartitionFailed as failure:
@@ -149,6 +153,12 @@ class Lane:
         if lasting:
             self._trials.refused([source for source in error.sources if source in self._set_aside], now)
         return lasting
+
+    def _note_taken(self, entry: LedgerEntry) -> None:
+        """What was refused for a moment is no longer."""
+        if self._refused:
+            for progress in entry.partitions:
+                self._refused.pop(progress.source, None)
 
     def _longest_backoff(self, error: ClusterError) -> float:
         if isinstance(error, AuthenticationFailed):

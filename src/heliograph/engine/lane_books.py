@@ -9,24 +9,35 @@ from functools import partial
 
 from heliograph.engine.past_writes import only_sources, other_partitions, producer_ids, reached_on
 from heliograph.engine.settings import LaneSettings
-from heliograph.errors import StaleLane, TakenOver
+from heliograph.errors import BrokerUnavailable, StaleLane, TakenOver
 from heliograph.kafka import positions, reading, writing
+from heliograph.kafka.endings import Endings, can_describe, describe_ids
 from heliograph.kafka.leftovers import Background, check_reached, end_leftovers, open_leftovers
 from heliograph.kafka.network import Network
 from heliograph.kafka.reading import LATEST
 from heliograph.kafka.records import Record
-from heliograph.kafka.transaction import IdempotentProducer, Producer, take_all
+from heliograph.kafka.replicas import too_thin
+from heliograph.kafka.transaction import (
+    Gate,
+    IdempotentProducer,
+    Producer,
+    TransactionalProducer,
+    take_all,
+    take_usable,
+)
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Deal, Owner
 from heliograph.model import LanePlan, LedgerEntry, Position, TopicPartition
 
+_FEWEST_IDS = 2  # one transaction is filled while the one before is committed
+_UNTOLD = "it takes no word of how a transaction of ours has ended: does it lack replicas in sync?"
 _OF_ANOTHER_LANE = "a transaction of an earlier lane is still open there; it is ended before the next epoch"
 
 
 class LaneBooks:
     """Positions and ledger of a lane's flow, on its target."""
 
-    def __init__(self, target: Network, plan: LanePlan, source_alias: str) -> None:
+    def __init__(self, target: Network, plan: LanePlan, source_alias: str, endings: Endings | None = None) -> None:
         self._network = target
         self._plan = plan
         self._source_alias = source_alias
@@ -35,19 +46,67 @@ class LaneBooks:
             TopicPartition(topic, 0) for topic in (plan.topics.ledger, plan.topics.state, plan.topics.journal)
         )
         self.unreachable: dict[TopicPartition, str] = {}  # targets that must not be written to, and why
+        self.gate: Gate | None = None
+        self._endings = Endings(plan.endings) if endings is None else endings
 
     def take_ids(self, names: Sequence[str], settings: LaneSettings) -> list[Producer]:
         """Whoever writes for the lane; what earlier attempts under these names left open is ended, and they are out."""
-        plan = self._plan
-        targets = {item.target for item in plan.assignments}
-        self._network.refresh({where.topic for where in targets} | {plan.topics.offsets, *self._own_topics()})
+        targets = {item.target for item in self._plan.assignments}
+        topics = {where.topic for where in targets} | {self._plan.topics.offsets, *self._own_topics()}
+        self._network.refresh(topics)
         if not settings.is_exactly_once:
             return [IdempotentProducer(self._network)]
-        taken = take_all(self._network, names, settings.transaction_timeout_ms)
-        offsets = {TopicPartition(plan.topics.offsets, number) for number in plan.offsets_read_to}
-        books = offsets | {self._ledger, self._journal}
+        taken = self._take(names, settings.transaction_timeout_ms)
+        if self._endings.untold:
+            self._network.look_up(topics)  # replicas may have been lost meanwhile
+        thin = too_thin(self._network, targets) if self.gate else {}
+        self._end_leftovers(taken, targets - self.untold, settings)
+        self.unreachable |= dict.fromkeys(self.untold & targets, _UNTOLD) | thin
+        return list(taken)
+
+    @property
+    def untold(self) -> set[TopicPartition]:
+        """Partitions that take no word of how a transaction of the lane has ended, and so would take nothing else."""
+        return self._endings.partitions
+
+    def _take(self, names: Sequence[str], timeout_ms: int) -> list[TransactionalProducer]:
+        """The ids that write in turns; for those that are busy for long others that are not."""
+        plan = self._plan
+        gate = self._take_gate(timeout_ms)
+        if gate is None:
+            return take_all(self._network, names, timeout_ms)
+        begun = describe_ids(self._network, plan.spare_ids)
+        wanted = [*names, *(name for name in plan.spare_ids if name in begun)]
+        taken = take_usable(self._network, wanted, timeout_ms, self._endings, self._books)
+        missing = len(names) - len(taken)
+        if missing > 0 and (spare := [name for name in plan.spare_ids if name not in wanted][:missing]):
+            taken += take_all(self._network, spare, timeout_ms)
+            gate.check()  # or somebody else has begun meanwhile, who does not know of these
+        if len(taken) < min(_FEWEST_IDS, len(names)):
+            untold = ", ".join(map(str, sorted(self.untold)))
+            busy = f"{self._network.access.alias}: the transactional ids of the lane are busy, since they cannot tell"
+            raise BrokerUnavailable(f"{busy} {untold} how transactions have ended")
+        self.gate = gate
+        return taken[: len(names)]
+
+    def _take_gate(self, timeout_ms: int) -> Gate | None:
+        """None where nobody leaves busy ids alone: SQL writes under one id, and old brokers do not tell why one is."""
+        plan = self._plan
+        if not plan.gate_id or not can_describe(self._network):
+            return None
+        return Gate(self._network, plan.gate_id, timeout_ms)
+
+    @property
+    def _books(self) -> set[TopicPartition]:
+        offsets = {TopicPartition(self._plan.topics.offsets, number) for number in self._plan.offsets_read_to}
+        return offsets | {self._ledger, self._journal}
+
+    def _end_leftovers(
+        self, taken: Sequence[TransactionalProducer], targets: set[TopicPartition], settings: LaneSettings
+    ) -> None:
+        plan, books = self._plan, self._books
         looks_elsewhere = plan.writes_elsewhere and settings.transforms.chain.is_active  # for SQL the driver looks
-        elsewhere = other_partitions(self._network, targets | books) if looks_elsewhere else set()
+        elsewhere = other_partitions(self._network, targets | books) - self.untold if looks_elsewhere else set()
         # First what lanes share: a transaction that is open there hides the positions, by which others are judged.
         shared = Background(told_all=self._ledger, witnesses=targets)
         left = end_leftovers(self._network, taken, books, shared)
@@ -56,7 +115,6 @@ class LaneBooks:
         self.unreachable = end_leftovers(self._network, taken, targets | elsewhere, own).unreachable
         if not plan.writes_elsewhere:  # or another lane may just be writing there too
             self._leave_to_the_driver(targets - self.unreachable.keys())
-        return list(taken)
 
     def _leave_to_the_driver(self, targets: set[TopicPartition]) -> None:
         """Nothing is written where a transaction of another lane is open, which only the driver can end.

@@ -33,12 +33,13 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import Arrival, FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.transformed_copy import TransformedCopy
-from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
+from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed, PartitionsWait
 from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
+from heliograph.kafka.endings import Endings
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
-from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check, error_name
+from heliograph.kafka.network import NOT_ENOUGH_REPLICAS, UNKNOWN_TOPIC, Network, check, error_name
 from heliograph.kafka.transaction import Producer
 from heliograph.model import (
     Assignment,
@@ -85,9 +86,11 @@ class LaneSession:
         transforms: LaneTransforms | None = None,
         heart: Heart | None = None,
         links: Links | None = None,
+        endings: Endings | None = None,
     ) -> None:
         self._plan = plan
         self._links = links or Links(settings.lanes)
+        self._endings = endings
         self._heart = heart or Heart.silent()
         self._moves = self._told_moves = 0  # arrivals and commits: so far, and as of the last pulse
         self._is_copying = False
@@ -140,7 +143,8 @@ class LaneSession:
         plan = self._plan
         missing = self._source.look_up({item.source.topic for item in plan.assignments})
         written = self._with_targets(plan.assignments)
-        self._books = LaneBooks(self._target, replace(plan, assignments=written), self._source.access.alias)
+        own = replace(plan, assignments=written)
+        self._books = LaneBooks(self._target, own, self._source.access.alias, self._endings)
         self._target.refresh([plan.topics.state])
         self._books.check_owner()
         # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
@@ -442,8 +446,16 @@ class LaneSession:
         """Send queued batches, after their partitions have joined the transaction."""
         if new := self._outgoing.unjoined():
             sources = {batch.source for target in new.values() for batch in target.queue}
+            self._check_told(new)
             self._producer.join(new.keys() | self._books.partitions(sources))
         self._outgoing.pump(is_last)
+
+    def _check_told(self, new: Mapping[TopicPartition, TargetPartition]) -> None:
+        """Records can be sent anywhere by transforms: where an end could not be told, another would not be either."""
+        if untold := new.keys() & self._books.untold:
+            waiting = frozenset(batch.source for where in untold for batch in new[where].queue)
+            name = f"{self._target.access.alias} {min(untold)}"
+            raise PartitionsWait(name, NOT_ENOUGH_REPLICAS, error_name(NOT_ENOUGH_REPLICAS), waiting)
 
     def _commit_is_due(self) -> bool:
         if self._events or self._barred or self._outgoing.has_sent_enough:
@@ -472,7 +484,7 @@ class LaneSession:
         if finished or entry.events or self._barred:
             reached_to = {some[0].source: position for some, position in finished} | self._barred
             self._barred = {}
-            self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to))
+            self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to), self._books.gate)
             self._closing_since = time.monotonic()
             self._take_turns()
 

@@ -251,6 +251,11 @@ class Connection:
             )
         return chosen
 
+    def speaks(self, message: type[ApiMessage], version: int) -> bool:
+        """Whether the broker knows this version of a request."""
+        oldest, newest = self._versions.get(message.API_KEY, (0, -1))
+        return oldest <= version <= newest
+
     def feature(self, name: str) -> int:
         """The level of a feature that the whole cluster has agreed on; 0 if it knows nothing of it."""
         return self._features.get(name, 0)

@@ -19,12 +19,14 @@ from heliograph.kafka.access import Access
 from heliograph.kafka.connecting import Connecting
 from heliograph.kafka.connection import Connection, Loop
 from heliograph.kafka.patience import Patience
+from heliograph.model import TopicPartition
 
 Address = tuple[str, int]
 
 GROUP, TRANSACTION = 0, 1
 _UNKNOWN_SERVER_ERROR = -1
 UNKNOWN_TOPIC = 3
+NOT_ENOUGH_REPLICAS = 19
 NOT_AUTHORISED = 29  # for a topic
 # What a moving partition answers: unknown topic, leader not available, not leader, offset not known after an election.
 LEADER_CHANGES = {UNKNOWN_TOPIC, 5, 6, 78}
@@ -56,6 +58,14 @@ class Leader:
     epoch: int
 
 
+@dataclass(frozen=True)
+class Replicas:
+    """How many replicas a partition has, and how many of them are in sync."""
+
+    in_sync: int
+    all: int
+
+
 @contextmanager
 def opened(access: Access, topics: Collection[str] = (), loop: Loop | None = None) -> Iterator[tuple[Loop, Network]]:
     """A network of its own, which knows these topics and hangs up at the end, as does the loop that it was given."""
@@ -75,6 +85,7 @@ class Network:
         self._connections: dict[int, Connection] = {}
         self._leaders: dict[str, dict[int, Leader]] = {}
         self._topic_ids: dict[str, UUID] = {}
+        self._lacking: dict[TopicPartition, Replicas] = {}
         self._bootstrap: Connection | None = None
         self._connecting: dict[tuple[int, bool], Connecting] = {}
 
@@ -100,7 +111,18 @@ class Network:
             leaders = self._leaders.setdefault(topic.name, {})
             for item in topic.partitions:
                 leaders[item.partition_index] = Leader(item.leader_id, item.leader_epoch)
+                self._note_replicas(TopicPartition(topic.name, item.partition_index), item)
         return failures
+
+    def _note_replicas(self, where: TopicPartition, item: Any) -> None:
+        if len(item.isr_nodes) < len(item.replica_nodes):
+            self._lacking[where] = Replicas(len(item.isr_nodes), len(item.replica_nodes))
+        elif self._lacking:
+            self._lacking.pop(where, None)
+
+    def lacking(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Replicas]:
+        """Those of which not all replicas are in sync, as far as we know."""
+        return {where: self._lacking[where] for where in self._lacking.keys() & set(partitions)}
 
     def leader(self, topic: str, partition: int) -> Leader:
         """Who leads a partition, as far as we know."""

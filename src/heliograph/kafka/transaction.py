@@ -7,6 +7,7 @@ the end of each transaction gives the producer a new epoch, under which sequence
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
@@ -21,9 +22,10 @@ from kafka.protocol.producer import (
 )
 
 from heliograph.errors import BrokerRefused, BrokerUnavailable, ClusterError, Fenced
-from heliograph.kafka import producing
+from heliograph.kafka import endings, producing
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.connection import Connection
+from heliograph.kafka.endings import Endings
 from heliograph.kafka.network import TRANSACTION, Network, check, error_name
 from heliograph.kafka.patience import Patience
 from heliograph.model import TopicPartition
@@ -83,6 +85,10 @@ class Producer(Protocol):
     produce_version: int  # the newest version of requests to send
     joined: set[TopicPartition]
 
+    @property
+    def has_rested(self) -> bool:
+        """Whether its last transaction was ended so long ago that others may have left it alone since."""
+
     def join(self, partitions: Collection[TopicPartition]) -> None:
         """Make partitions part of the current transaction, before anything is written to them."""
 
@@ -97,6 +103,7 @@ class IdempotentProducer:
     """Writes without transactions: at least once. Brokers still refuse what arrives twice or out of order."""
 
     produce_version = producing.HIGHEST_VERSION
+    has_rested = False
 
     def __init__(self, network: Network) -> None:
         self.transactional_id: str | None = None
@@ -136,6 +143,12 @@ class TransactionalProducer:
         self.produce_version = producing.JOINING_VERSION if self._joins_by_writing else producing.HIGHEST_VERSION
         self.sequences = Sequences()
         self.joined: set[TopicPartition] = set()
+        self._ended_at = math.inf
+
+    @property
+    def has_rested(self) -> bool:
+        """Whether its last transaction was ended so long ago that others may have left it alone since."""
+        return endings.now() - self._ended_at > endings.TRUSTED_SECONDS
 
     def join(self, partitions: Collection[TopicPartition]) -> None:
         """Make partitions part of the current transaction, before anything is written to them."""
@@ -190,6 +203,7 @@ class TransactionalProducer:
             producer_epoch=self.stamp.epoch,
             committed=commit,
         )
+        self._ended_at = endings.now()
         self._ended: list[EndTxnResponse] = []
         self._end_losses: list[ClusterError] = []
         self._coordinator.submit(self._ending, self._end_version, self._ended.append, on_lost=self._end_losses.append)
@@ -246,6 +260,62 @@ def take_all(network: Network, names: Sequence[str], timeout_ms: int) -> list[Tr
     return [TransactionalProducer(network, name, timeout_ms, taken[name]) for name in names]
 
 
+def take_usable(
+    network: Network, names: Sequence[str], timeout_ms: int, left: Endings, needed: Collection[TopicPartition]
+) -> list[TransactionalProducer]:
+    """The same, but ids are left alone whose last transaction is decided, and only cannot be told to some partitions.
+
+    Only for whoever has taken the gates of all who may have these ids. The needed partitions must know of all ends.
+    """
+    left.begin()
+    taken = _take(network, names, timeout_ms, lambda busy: left.leave(network, busy, needed))
+    left.keep(set(names) - taken.keys())
+    return [TransactionalProducer(network, name, timeout_ms, taken[name]) for name in names if name in taken]
+
+
+class Gate:
+    """An id under which nothing is written: whoever takes it locks out those who had it before."""
+
+    def __init__(self, network: Network, name: str, timeout_ms: int) -> None:
+        self._network = network
+        self._name = name
+        self._timeout_ms = timeout_ms
+        taken = _take(network, [name], timeout_ms)[name]
+        self._coordinator, self._stamp = taken
+        self._answers: list[InitProducerIdResponse] = []
+
+    def begin_check(self) -> None:
+        """Begin to ask whether it is still ours."""
+        self._answers.clear()
+        self._losses: list[ClusterError] = []
+        request = InitProducerIdRequest(
+            transactional_id=self._name,
+            transaction_timeout_ms=self._timeout_ms,
+            producer_id=self._stamp.producer_id,
+            producer_epoch=self._stamp.epoch,
+        )
+        version = self._coordinator.version(InitProducerIdRequest, highest=4, lowest=3)
+        self._coordinator.submit(request, version, self._answers.append, on_lost=self._losses.append)
+
+    def is_ours(self) -> bool:
+        """Whether that is known by now; raises if it is not ours any more, or cannot be asked for."""
+        if self._losses:
+            raise self._losses[0]
+        if not self._answers:
+            return False
+        where = _where(self._network, self._name, "be sure of it")
+        if code := int(self._answers[0].error_code):
+            _check_can_wait(where, code)
+            raise BrokerUnavailable(f"{where}: {error_name(code)}")
+        self._stamp = _stamp(self._answers[0])
+        return True
+
+    def check(self) -> None:
+        """Raise unless it is still ours."""
+        self.begin_check()
+        self._network.loop.run_until(self.is_ours, f"{self._network.access.alias} to tell who has the gate")
+
+
 def end_prepared(network: Network, name: str, stamp: ProducerStamp, commit: bool) -> None:
     """End a transaction that another process has filled and left open. Brokers take the same end twice."""
     taken = _Taken(network.coordinator(name, TRANSACTION), stamp)
@@ -261,8 +331,13 @@ class _Taken(NamedTuple):
     stamp: ProducerStamp
 
 
-def _take(network: Network, names: Collection[str], timeout_ms: int) -> dict[str, _Taken]:
-    """Ask for all ids until their coordinators are ready to answer; every other error ends the attempt."""
+def _take(
+    network: Network, names: Collection[str], timeout_ms: int, leave: Callable[[set[str]], bool] = lambda _: False
+) -> dict[str, _Taken]:
+    """Ask for all ids until their coordinators are ready to answer; every other error ends the attempt.
+
+    Once all others are taken, `leave` tells whether those that are busy may be left out.
+    """
     coordinators = network.coordinators(names, TRANSACTION)
     taken: dict[str, _Taken] = {}
     patience = Patience()
@@ -274,6 +349,8 @@ def _take(network: Network, names: Collection[str], timeout_ms: int) -> dict[str
                 _check_can_wait(_where(network, name, "initialise"), codes[name])
             else:
                 taken[name] = _Taken(coordinators[name], _stamp(answers[name]))
+        if codes and set(codes.values()) == {_Code.CONCURRENT_TRANSACTIONS.value} and leave(set(codes)):
+            return taken
         if codes and not patience.wait():
             name, code = next(iter(codes.items()))
             where = _where(network, name, "initialise")

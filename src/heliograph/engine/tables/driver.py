@@ -75,6 +75,11 @@ class TableFlowDriver(FlowDriver):
         return self._rules is not None or super()._writes_elsewhere
 
     @property
+    def _leaves_busy_ids(self) -> bool:
+        """With a query, reader and writer of a lane take the same id, one after the other."""
+        return self._rules is None
+
+    @property
     def _awaits_all_lanes(self) -> bool:
         return self._rules is None  # with a query, a lane calls when it has something to write
 
