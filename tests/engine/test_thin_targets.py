@@ -19,6 +19,7 @@ from heliograph.engine.task import LaneTask
 from heliograph.kafka.endings import describe_ids
 from heliograph.model import Event, EventKind, LedgerEntry, TopicPartition
 from heliograph.sync.topics import flow_topics
+from tests.chaos.forms import LONG
 from tests.checker.stock_reader import CommittedReader
 from tests.engine.lane_bench import OFFSETS_PARTITIONS, TOPICS
 from tests.engine.ward import Ward
@@ -96,7 +97,7 @@ def test_a_partition_that_lacks_replicas_is_not_even_tried(ward: Ward, thinned: 
     assert_equal(ward, 10)
 
 
-@pytest.mark.parametrize("may_ask", [True, False])
+@pytest.mark.parametrize("may_ask", [pytest.param(True, marks=LONG), False])
 def test_the_others_go_on_soon_after_a_partition_has_lost_replicas(
     ward: Ward, thinned: Thinned, may_ask: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

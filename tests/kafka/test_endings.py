@@ -15,6 +15,7 @@ from heliograph.kafka.producing import Batch
 from heliograph.kafka.replicas import too_thin
 from heliograph.kafka.transaction import Gate, TransactionalProducer, take_all, take_usable
 from heliograph.model import TopicPartition
+from tests.chaos.forms import LONG
 from tests.checker.stock_reader import read_committed
 from tests.zoo import raw
 from tests.zoo.odd_records import numbered
@@ -25,7 +26,11 @@ pytestmark = pytest.mark.kafka
 TIMEOUT_MS = 60_000
 
 
-@pytest.fixture(scope="module", params=[2, 1], ids=["second generation", "first generation"])
+FIRST = pytest.param(1, id="first generation", marks=LONG)
+SECOND = pytest.param(2, id="second generation")
+
+
+@pytest.fixture(scope="module", params=[SECOND, FIRST])
 def thinned(request: pytest.FixtureRequest) -> Iterator[Thinned]:
     with thinned_cluster("endings", {"transaction.version": request.param}) as made:
         yield made
@@ -61,7 +66,7 @@ def test_what_is_refused_keeps_its_id_busy_and_others_are_taken_meanwhile(thinne
             assert [item.transactional_id for item in taken] == [f"{name}-b"]
             assert left.untold == {f"{name}-a": {bad}}
             assert left.lasting()[f"{name}-a"].state == "PrepareAbort"
-            with pytest.raises(ClusterError, match="taken over|CONCURRENT_TRANSACTIONS"):
+            with pytest.raises(ClusterError, match=r"taken over|CONCURRENT_TRANSACTIONS"):
                 producer.end(commit=True)
             again = Endings(left.lasting())  # as a lane gets it from its driver: it need not wait
             assert take_usable(network, [f"{name}-a"], TIMEOUT_MS, again, [well]) == []
