@@ -98,7 +98,8 @@ def test_what_is_committed_counts_although_not_all_can_be_told(thinned: Thinned)
     assert visible(thinned, bad) == 3
 
 
-def test_a_transaction_that_is_open_is_never_left_alone(thinned: Thinned) -> None:
+def test_a_transaction_that_is_open_is_never_left_alone(thinned: Thinned, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endings, "LASTING_SECONDS", 0.0)
     _, well = thinned.create_pair(name := fresh_name("open"))
     with raw.network(thinned.remaining, well.topic) as connected:
         [producer] = take_all(connected[1], [name], TIMEOUT_MS)
