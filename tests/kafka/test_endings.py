@@ -99,7 +99,6 @@ def test_what_is_committed_counts_although_not_all_can_be_told(thinned: Thinned)
 
 
 def test_a_transaction_that_is_open_is_never_left_alone(thinned: Thinned, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endings, "LASTING_SECONDS", 0.0)
     _, well = thinned.create_pair(name := fresh_name("open"))
     with raw.network(thinned.remaining, well.topic) as connected:
         [producer] = take_all(connected[1], [name], TIMEOUT_MS)
@@ -107,7 +106,9 @@ def test_a_transaction_that_is_open_is_never_left_alone(thinned: Thinned, monkey
         left = Endings()
         left.begin()
         assert describe_ids(connected[1], [name, "nobody's"]).keys() == {name}
-        assert not left.leave(connected[1], {name}, ())
+        with monkeypatch.context() as patched:
+            patched.setattr(endings, "LASTING_SECONDS", 0.0)
+            assert not left.leave(connected[1], {name}, ())
         [again] = take_usable(connected[1], [name], TIMEOUT_MS, left, ())
         assert again.stamp.epoch > producer.stamp.epoch
 
