@@ -18,11 +18,11 @@ _NEEDED = "min.insync.replicas"
 
 
 def too_thin(network: Network, partitions: Collection[TopicPartition]) -> dict[TopicPartition, str]:
-    """Those that take nothing, by what was looked up last, and why.
+    """Those that take nothing although they have a leader, by what was looked up last, and why.
 
     Only topics that lack replicas are asked for how many they need. Those that we may not ask are left out.
     """
-    lacking = network.lacking(partitions)
+    lacking = network.lacking([where for where in partitions if network.has_leader(*where)])
     needed = _needed(network, {where.topic for where in lacking}) if lacking else {}
     return {
         where: f"has {found.in_sync} of the {wanted} replicas in sync that {_NEEDED} asks for"
