@@ -19,12 +19,21 @@ _ROUNDS_PER_SECOND = 20
 class Load:
     """Writes to all partitions of a topic in turn, in a thread, until it is stopped."""
 
-    def __init__(self, servers: str, topic: str, partitions: int, per_second: int, name: str = "record") -> None:
+    def __init__(
+        self,
+        servers: str,
+        topic: str,
+        partitions: int,
+        per_second: int,
+        name: str = "record",
+        rounds_per_second: int = _ROUNDS_PER_SECOND,
+    ) -> None:
         self._access = Access("load", servers.split(","))
         self._topic = topic
         self._name = name
         self._partitions = partitions
-        self._per_round = max(1, per_second // _ROUNDS_PER_SECOND)
+        self._pause = 1 / rounds_per_second
+        self._per_round = max(1, per_second // rounds_per_second)
         self._rounds = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -59,7 +68,7 @@ class Load:
         """Rounds follow the clock, however long each takes; what an outage has cost is not made up for."""
         due = time.monotonic()
         while not self._stopping.wait(max(0.0, due - time.monotonic())):
-            due += 1 / _ROUNDS_PER_SECOND
+            due += self._pause
             where = TopicPartition(self._topic, self._rounds % self._partitions)
             numbers = range(self.acknowledged, self.acknowledged + self._per_round)
             writing.append(loop, network, where, [self._record(number) for number in numbers])

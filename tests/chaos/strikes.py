@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Protocol, cast
 
 import psutil
 
@@ -30,6 +31,21 @@ class Struck(Protocol):
         """Return when all partitions are mirrored again; fail when that takes too long."""
 
 
+class StruckWithBrokers(Struck, Protocol):
+    """The same for a mirror whose brokers are killed too."""
+
+    def restart_broker(self, side: str) -> None:
+        """Kill a broker of the source or of the target, and bring it back at once."""
+
+
+@dataclass
+class Toll:
+    """What was killed so far, and how long the slowest recovery took."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    slowest: float = 0.0
+
+
 @dataclass(frozen=True)
 class Strikes:
     """How often each part is killed, how long it is quiet in between at most, and which share comes in haste."""
@@ -38,38 +54,54 @@ class Strikes:
     jvm: int = 0
     engine: int = 0
     whole: int = 0  # every process of the mirror at the same time
+    source_broker: int = 0
+    target_broker: int = 0
     longest_calm: float = 0.0
     hasty: float = 0.0  # the share of kills that are followed by the next one before the mirror has recovered
 
-    def __str__(self) -> str:
-        parts = f"{self.worker} of workers, {self.jvm} of JVMs, {self.engine} of engines, {self.whole} of all at once"
-        return f"{len(self._parts())} kills ({parts})"
+    @classmethod
+    def many(cls, kills: int) -> Strikes:
+        """So many kills, most of them of workers, which are back within a second or two."""
+        rare = max(1, kills // 50)
+        others = {"jvm": rare, "engine": rare, "whole": rare, "source_broker": rare, "target_broker": rare}
+        return cls(worker=kills - sum(others.values()), **others, longest_calm=0.4, hasty=0.2)
 
-    def fall_on(self, struck: Struck, chance: random.Random) -> float:
+    def __str__(self) -> str:
+        counts = ", ".join(f"{part} {count}" for part, count in self._counts().items() if count)
+        return f"{len(self._parts())} kills ({counts})"
+
+    def fall_on(self, struck: Struck, chance: random.Random, toll: Toll | None = None) -> float:
         """Kill in random order at random moments. Each kill is seen to hit, and the mirror recovers by itself.
 
         Returns the seconds that the slowest recovery took.
         """
+        toll = toll or Toll()
         parts = self._parts()
         chance.shuffle(parts)
-        slowest = 0.0
         for part in parts:
             time.sleep(chance.uniform(0, self.longest_calm))
             self._strike(struck, part, chance)
+            toll.kills[part] += 1
             if chance.random() >= self.hasty:
-                slowest = max(slowest, _seconds_of(struck.await_recovery))
-        return max(slowest, _seconds_of(struck.await_recovery))
+                toll.slowest = max(toll.slowest, _seconds_of(struck.await_recovery))
+        toll.slowest = max(toll.slowest, _seconds_of(struck.await_recovery))
+        return toll.slowest
 
     def _strike(self, struck: Struck, part: str, chance: random.Random) -> None:
         if part == "whole":
             struck.mirror.kill()
             struck.start_again()
+        elif part.endswith("_broker"):
+            cast("StruckWithBrokers", struck).restart_broker(part.removesuffix("_broker"))
         else:
             kill(lambda: chance.choice(struck.mirror.living(part)))
 
     def _parts(self) -> list[str]:
-        counts = {"worker": self.worker, "jvm": self.jvm, "engine": self.engine, "whole": self.whole}
-        return [part for part, count in counts.items() for _ in range(count)]
+        return [part for part, count in self._counts().items() for _ in range(count)]
+
+    def _counts(self) -> dict[str, int]:
+        names = ("worker", "jvm", "engine", "whole", "source_broker", "target_broker")
+        return {name: getattr(self, name) for name in names}
 
 
 def _seconds_of(action: Callable[[], None]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import time
@@ -12,20 +13,22 @@ import pytest
 
 from heliograph.embedded.cluster import ClusterSpec, EmbeddedCluster, running_clusters
 from heliograph.errors import TakenOver
+from tests.chaos import kill_runs
 from tests.chaos.forms import short_and_long
 from tests.chaos.mirror_process import MirrorProcess
 from tests.chaos.outages import SOON_MISSED, restart
+from tests.chaos.reader_beside import ReaderBeside
 from tests.chaos.stage import PATIENCE_SECONDS, Stage
-from tests.chaos.strikes import Strikes, die_at_every_step
-from tests.running import Tell
+from tests.chaos.strikes import Strikes, Toll, die_at_every_step
+from tests.running import Tell, seeds
 from tests.zoo.topics import fresh_name
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos]
 
 _OPTIONS = {"primary->backup.topics": "struck.*", "refresh.topics.interval.seconds": "1"}
+_KILLS = int(os.environ.get("HELIOGRAPH_KILLS", "500"))
 _FEW = Strikes(worker=14, jvm=2, engine=2, whole=2)
-_MANY = Strikes(worker=44, jvm=10, engine=10, whole=6, longest_calm=4, hasty=0.2)
-
+_SECONDS_EACH = 10  # at most, on a busy machine: most kills are of workers
 
 _CLEAN_STOP_SECONDS = 15
 
@@ -44,6 +47,10 @@ class Scene:
     def await_recovery(self) -> None:
         """All partitions are mirrored again, soon."""
         self.stage.await_recovery()
+
+    def restart_broker(self, side: str) -> None:
+        """Kill the broker of one side, and bring it back."""
+        restart({"source": self.stage.source, "target": self.stage.target}[side])
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +82,28 @@ def scene(shared: Scene) -> Scene:
     return shared
 
 
-@short_and_long("strikes", _FEW, _MANY)
+_MANY = pytest.param(
+    Strikes.many(_KILLS), id="long", marks=[pytest.mark.long, pytest.mark.timeout(600 + _SECONDS_EACH * _KILLS)]
+)
+
+
+@pytest.mark.parametrize("strikes", [pytest.param(_FEW, id="short"), _MANY])
 def test_every_part_is_killed_at_random_moments(
     scene: Scene, strikes: Strikes, chance: random.Random, tell: Tell
 ) -> None:
-    """Workers most often, as they do the work; JVM and engine too."""
+    """Workers most often, as they do the work. Whoever reads the copies meanwhile sees all once, and in order."""
+    stage, toll = scene.stage, Toll()
     began = time.monotonic()
-    with scene.stage.load() as load:
-        scene.stage.await_progress()
-        slowest = strikes.fall_on(scene, chance)
-    seconds = time.monotonic() - began
-    equal = scene.stage.expect_equal(load.acknowledged)
-    tell(f"{strikes} in {seconds:.0f} s, slowest recovery {slowest:.1f} s; {equal}")
+    with kill_runs.written_down(seeds.choose(), toll) as notes, stage.load() as load:
+        stage.await_progress()
+        with ReaderBeside(stage.target.bootstrap_servers, stage.pairs.values()) as reader:
+            strikes.fall_on(scene, chance, toll)
+            seconds = time.monotonic() - began
+            load.stop()
+            equal = stage.expect_equal(load.acknowledged)
+            notes.records = reader.expect_all_once(stage.source.bootstrap_servers, stage.pairs, PATIENCE_SECONDS)
+    tell(f"{strikes} in {seconds:.0f} s, slowest recovery {toll.slowest:.1f} s; {equal}")
+    tell(kill_runs.summed_up(kill_runs.read()))
 
 
 @short_and_long("rounds", 1, 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
@@ -13,9 +13,14 @@ import psutil
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.model import InternalTopics
+from tests.aging.internal_bytes import begin, shown_since
+from tests.aging.year import kept_after
 from tests.chaos.forms import LONG
+from tests.chaos.load import Load
 from tests.chaos.mirror_process import MirrorProcess
-from tests.chaos.stage import Stage
+from tests.chaos.stage import PARTITIONS, Stage
+from tests.chaos.trend import Bound, growing, growth_per_hour
 from tests.running import Tell
 
 _SECONDS = int(os.environ.get("HELIOGRAPH_SOAK_SECONDS", "3600"))
@@ -23,47 +28,66 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.chaos, LONG[0], 
 
 _PARTS = ("engine", "jvm", "worker")
 _SETTLED = 0.4  # of the time: until then caches fill, and the ledger reaches the length that it keeps
-_WINDOW = 30  # samples whose median counts: single moments say little
-_MOST_GROWTH = 1.2
-_LEDGER_SEGMENT = 16 * 1024 * 1024  # the ledger is cut a segment at a time
-_LEAST_PER_SECOND = 450  # of 500
+_PER_SECOND, _ROUNDS_PER_SECOND = 600, 200  # each round goes to one partition, and makes a commit if lanes keep up
+_LEAST_PER_SECOND = 540
+_MB = 1e6
+# Lines may rise by what is meant to grow, and by what chance makes of them. A heap is filled and emptied; a lane of a
+# new epoch begins with little; the ledger is cut a segment of 16 MB at a time, and the map is compacted so.
+_BOUNDS = {
+    "internal bytes": Bound(per_hour=8 * _MB, by_chance=16 * _MB),
+    "engine bytes": Bound(per_hour=8 * _MB, by_chance=4 * _MB),
+    "jvm bytes": Bound(per_hour=16 * _MB, by_chance=16 * _MB),
+    "worker bytes": Bound(per_hour=8 * _MB, by_chance=6 * _MB),
+    **{f"{part} {what}": Bound(1, 2) for part in _PARTS for what in ("descriptors", "threads")},
+}
+_MOST_IN_A_YEAR = 2e9
+_DAY = 24 * 3600
 
 Sample = dict[str, float]
+_TOPICS = InternalTopics(
+    *(f"mm2-{kind}.soaked.internal" for kind in ("offsets", "ledger", "offset-map", "state", "journal"))
+)
 
 
 def test_steady_load_needs_no_more_late_than_early(
     cluster_pair: tuple[EmbeddedCluster, EmbeddedCluster], tmp_path: Path, tell: Tell
 ) -> None:
     stage = Stage(cluster_pair, tmp_path, "steady", ("soaked", "mirror"))
+    servers, target = stage.source.bootstrap_servers, stage.target
     mirror = stage.start()
     try:
-        with stage.load() as load:
+        with Load(servers, stage.topic, PARTITIONS, _PER_SECOND, rounds_per_second=_ROUNDS_PER_SECOND) as load:
             stage.await_progress()
-            processes = mirror.engine(), mirror.jvm()
-            seen = _samples(mirror, cluster_pair[1])
+            processes, beginning = (mirror.engine(), mirror.jvm()), begin(target, _TOPICS)
+            times, seen = _samples(mirror, target)
             assert (mirror.engine(), mirror.jvm()) == processes, "it was started again"
         report = stage.expect_equal(load.acknowledged)
         assert mirror.stop() == 0
     finally:
         mirror.kill()
-    early, late = _medians(seen[int(len(seen) * _SETTLED) :][:_WINDOW]), _medians(seen[-_WINDOW:])
-    tell(f"{_SECONDS} s, {report}; early {_shown(early)}; late {_shown(late)}")
+    shown = shown_since(beginning, target, _TOPICS)  # once stopped, so that the map has all
+    for days in (1, 7, 365):
+        kept = kept_after(shown, target_keeps_seconds=days * _DAY)
+        tell(f"after a year of 200 commits/s, on a target that keeps {days} days, a replica holds {kept}")
+    tell(f"computed from {shown}")
+    settled = int(len(seen) * _SETTLED)
+    times, seen = times[settled:], seen[settled:]
+    tell(f"{_SECONDS} s, {report}; in an hour: {_shown(times, seen)}")
     assert load.acknowledged >= _SECONDS * _LEAST_PER_SECOND
-    allowed = {name: value * _MOST_GROWTH for name, value in early.items()}
-    allowed["internal bytes"] += _LEDGER_SEGMENT
-    grown = {name: (early[name], late[name]) for name in early if late[name] > allowed[name]}
-    assert not grown
+    assert kept_after(shown).total <= _MOST_IN_A_YEAR
+    assert not growing(times, seen, _BOUNDS)
 
 
-def _samples(mirror: MirrorProcess, target: EmbeddedCluster) -> list[Sample]:
-    """What the parts of the mirror hold, and what it has written beside data, once a second."""
-    seen = []
+def _samples(mirror: MirrorProcess, target: EmbeddedCluster) -> tuple[list[float], list[Sample]]:
+    """What the parts of the mirror hold, and what it has written beside data, about once a second, and when."""
+    times, seen = [], []
     began = time.monotonic()
-    while time.monotonic() - began < _SECONDS:
+    while (at := time.monotonic() - began) < _SECONDS:
         with suppress(psutil.NoSuchProcess, FileNotFoundError):  # an idle worker may end; brokers delete segments
             seen.append(_sample(mirror, target))
+            times.append(at)
         time.sleep(1)
-    return seen
+    return times, seen
 
 
 def _sample(mirror: MirrorProcess, target: EmbeddedCluster) -> Sample:
@@ -80,12 +104,11 @@ def _bytes_of(files: Iterable[Path]) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def _medians(seen: Sequence[Sample]) -> Sample:
-    return {name: median(sample[name] for sample in seen) for name in seen[0]}
+def _shown(times: list[float], seen: list[Sample]) -> str:
+    """Of each figure the median, and by how much it would grow."""
+    return ", ".join(_line(name, times, [sample[name] for sample in seen]) for name in seen[0])
 
 
-def _shown(sample: Sample) -> str:
-    return ", ".join(
-        f"{name} {value / 1e6:.1f} M" if name.endswith("bytes") else f"{name} {value:.0f}"
-        for name, value in sample.items()
-    )
+def _line(name: str, times: list[float], values: list[float]) -> str:
+    unit, letter = (_MB, " MB") if name.endswith("bytes") else (1.0, "")
+    return f"{name} {median(values) / unit:.0f}{letter} {growth_per_hour(times, values) / unit:+.1f}{letter}"

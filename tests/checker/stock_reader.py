@@ -99,11 +99,12 @@ class CommittedReader:
             for record in self._consumer.poll(timeout_ms=200).get(partition, ()):
                 if record.offset < end:
                     deadline = time.monotonic() + _PATIENCE_SECONDS
-                    yield Seen(record.offset, _content(record))
+                    yield Seen(record.offset, content_of(record))
         self._next[where] = end
 
 
-def _content(record: object) -> Content:
+def content_of(record: object) -> Content:
+    """What is compared of a consumer's record."""
     headers = tuple((name, _brief(value)) for name, value in record.headers)  # type: ignore[attr-defined]
     return Content(_brief(record.key), _brief(record.value), headers, record.timestamp)  # type: ignore[attr-defined]
 

@@ -47,8 +47,16 @@ class Worker:
     @property
     def lanes(self) -> list[psutil.Process]:
         """The Python processes that run tasks here: children of the daemon that each executor has."""
-        daemons = [child for executor in self.executors for child in _children(executor)]
-        return [lane for daemon in daemons for lane in _children(daemon)]
+        return [lane for daemon in self.daemons for lane in _children(daemon)]
+
+    @property
+    def daemons(self) -> list[psutil.Process]:
+        """The Python processes from which lanes are forked."""
+        return [child for executor in self.executors for child in _children(executor)]
+
+    def freeze(self) -> FrozenMachine:
+        """Everything here stands still, as in a virtual machine that is paused."""
+        return FrozenMachine(psutil.Process(self._process.pid), self.executors, self.daemons, self.lanes)
 
     def kill(self) -> None:
         """The whole machine is gone, so to say."""
@@ -63,6 +71,47 @@ class Worker:
 
     def _all(self) -> list[psutil.Process]:
         return _children(psutil.Process(self._process.pid), recursive=True) if self.is_running else []
+
+
+class FrozenMachine:
+    """A worker with its executors and lanes, all of which stand still and are alive: nothing on it can end them."""
+
+    def __init__(
+        self,
+        worker: psutil.Process,
+        executors: list[psutil.Process],
+        daemons: list[psutil.Process],
+        lanes: list[psutil.Process],
+    ) -> None:
+        self.executors, self.lanes = executors, lanes
+        self._others = [worker, *executors, *daemons]
+        for process in self._all:
+            process.suspend()
+
+    @property
+    def _all(self) -> list[psutil.Process]:
+        return [*self._others, *self.lanes]
+
+    @property
+    def still(self) -> list[psutil.Process]:
+        """Those that have not been ended, and have not moved."""
+        return [process for process in self._all if _status(process) == psutil.STATUS_STOPPED]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of them are still there, and still."""
+        return len(self.still) == len(self._all)
+
+    def wake_lanes(self) -> None:
+        """Only the lanes: nobody beside them could tell them that they are not wanted any more."""
+        for lane in self.lanes:
+            lane.resume()
+
+    def wake(self) -> None:
+        """Everything moves again."""
+        for process in self._all:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
 
 
 class StandaloneCluster:
@@ -149,3 +198,10 @@ def _command_line(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except psutil.NoSuchProcess:
         return ""
+
+
+def _status(process: psutil.Process) -> str:
+    try:
+        return str(process.status())
+    except psutil.NoSuchProcess:
+        return str(psutil.STATUS_DEAD)

@@ -20,8 +20,9 @@ from heliograph.engine.pulse import SILENCE_SECONDS
 from heliograph.engine.watchdog import ANSWER_SECONDS
 from heliograph.java import ensure_java, version_of
 from tests.chaos.stage import PATIENCE_SECONDS, RECOVERY_SECONDS, Stage, await_growth, ends
+from tests.running import Tell
 from tests.spark_cluster.guarded import ALIASES, contents, expect_no_secret, guarded_options, pages, process_list
-from tests.spark_cluster.standalone import StandaloneCluster, bare_environment
+from tests.spark_cluster.standalone import FrozenMachine, StandaloneCluster, Worker, bare_environment
 from tests.waiting import is_gone, wait_until
 from tests.zoo.topics import fresh_name
 
@@ -135,3 +136,67 @@ def test_a_frozen_lane_on_another_machine_is_locked_out(
     finally:
         mirror.kill()
     assert "cannot be ended: it is frozen, or out of reach" in mirror.log_text()
+
+
+_FROZEN_SECONDS = 180
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_machine_that_stood_still_for_three_minutes_writes_nothing_more(
+    clusters: Mapping[str, EmbeddedCluster], tmp_path: Path, spark: StandaloneCluster, tell: Tell
+) -> None:
+    """Its executor and lanes live, and know nothing of what has happened: others have copied their partitions since.
+
+    The worker on that machine stands still too, for it would end the executor as soon as Spark misses it. First the
+    lanes alone wake up, with requests half sent, and nobody to tell them that their deal is over.
+    """
+    options = {**guarded_options(clusters, tmp_path / "events"), "tasks.max": str(LANES), "spark.master": spark.url}
+    stage = Stage([clusters[alias] for alias in ALIASES], tmp_path, fresh_name("paused"), ALIASES, options)
+    mirror = stage.start()
+    machine: FrozenMachine | None = None
+    worker = spark.living[0]
+    try:
+        with stage.load() as load:
+            stage.await_progress()
+            _await_lanes_on_all(spark)
+            machine = worker.freeze()
+            thaws_at = time.monotonic() + _FROZEN_SECONDS
+            slowest = _seconds_until_growth(stage, SILENCE_SECONDS + 2 * ANSWER_SECONDS + RECOVERY_SECONDS)
+            while time.monotonic() < thaws_at:
+                stage.await_progress()
+                time.sleep(min(1.0, max(0.0, thaws_at - time.monotonic())))
+            assert machine.is_whole, f"{machine.still} are left, so that no lane wakes up"
+            machine.wake_lanes()
+            stage.await_recovery()
+            machine.wake()
+            wait_until(
+                lambda: all(is_gone(lane.pid) for lane in machine.lanes),
+                "the end of lanes that woke up",
+                PATIENCE_SECONDS,
+            )
+            stage.await_progress()
+            _replace(worker, spark)
+            _await_lanes_on_all(spark)
+            stage.await_progress()
+        equal = stage.expect_equal(load.acknowledged)
+        assert mirror.stop() == 0, mirror.log_text()
+    finally:
+        if worker.is_running:
+            _replace(worker, spark)
+        mirror.kill()
+    tell(
+        f"{len(machine.lanes)} lanes stood still for {_FROZEN_SECONDS} s; others had theirs in {slowest:.0f} s; {equal}"
+    )
+
+
+def _replace(worker: Worker, spark: StandaloneCluster) -> None:
+    """As a service manager would: Spark's master has forgotten a worker that was silent for so long, and ignores it."""
+    worker.kill()
+    spark.add_worker()
+
+
+def _seconds_until_growth(stage: Stage, limit: float) -> float:
+    began = time.monotonic()
+    await_growth(stage.target, stage.copy, limit)
+    return time.monotonic() - began
