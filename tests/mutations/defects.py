@@ -140,8 +140,8 @@ _RECORDS = (
         "wrong-checksum",
         "A batch that leaves has the checksum of what is in it.",
         "kafka/batches.py",
-        "    _CRC.pack_into(batch, _CRC_AT, crc32c(batch[_ATTRIBUTES_AT:]))\n",
-        "    _CRC.pack_into(batch, _CRC_AT, crc32c(batch[_ATTRIBUTES_AT + 2 :]))\n",
+        "        checksum = crc32c(batch[_ATTRIBUTES_AT:])\n",
+        "        checksum = crc32c(batch[_ATTRIBUTES_AT + 2 :])\n",
         ("tests/kafka/test_batches.py::test_restamp_changes_the_writer_and_nothing_else",),
     ),
     Defect(
@@ -640,8 +640,8 @@ _POSITIONS = (
         "records-without-a-format-are-refused",
         "Records of before there were formats are read.",
         "engine/tables/markers.py",
-        'told.get("format", 0)',
-        'told["format"]',
+        'refuse_newer(place, told.get("format", 0), FORMAT)',
+        'refuse_newer(place, told["format"], FORMAT)',
         (
             "tests/engine/tables/test_markers.py::"
             "test_markers_of_before_there_were_formats_are_read_and_newer_ones_refused",
