@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import secrets
 import signal
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from multiprocessing.connection import Listener
+from multiprocessing.connection import Connection, Listener
 
 import pytest
 
@@ -360,6 +361,34 @@ def test_a_process_that_cannot_be_killed_is_told_and_given_up(flow: _Flow, monke
         lane.send(Pulse(4, "copying", 0.2))
         wait_until(lambda: bool(flow.lost), "the lane to be given up", 10)
     assert [number for number, *_ in flow.hung] == [4]
+
+
+def test_lanes_that_are_lost_together_end_their_query_once(
+    server: ControlServer, flow: _Flow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The flow is taken over anew for the first of them: by the time of the second, others may be copying."""
+    monkeypatch.setattr(watchdog, "ANSWER_SECONDS", 0.2)
+    with closing(wire.call(server.address)) as first, closing(wire.call(server.address)) as second:
+        for number, line in enumerate((first, second)):
+            line.send((LANE, "a->b", (flow.deal, 1)))
+            line.send(Pulse(number, "copying", 0.2 + 0.3 * number))
+        for line in (first, second):
+            _await_end(line)
+    assert [number for number, _ in flow.lost] == [0]
+    flow.deal += 1
+    with closing(wire.call(server.address)) as later:
+        later.send((LANE, "a->b", (flow.deal, 1)))
+        later.send(Pulse(7, "copying", 0.2))
+        _await_end(later)
+    assert [number for number, _ in flow.lost] == [0, 7]
+
+
+def _await_end(line: Connection) -> None:
+    """Take all words, until nobody listens any more."""
+    with contextlib.suppress(EOFError, ConnectionResetError):
+        while line.poll(10):
+            line.recv()
+        raise AssertionError("the lane was not given up")
 
 
 _FROZEN = """

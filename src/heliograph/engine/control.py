@@ -75,6 +75,7 @@ class _Lane:
     """One lane that has called."""
 
     flow: str
+    deal: int
     connection: Connection
     process: int  # its number, on the machine where it runs
     watch: LaneWatch = field(default_factory=LaneWatch)
@@ -106,6 +107,7 @@ class ControlServer:
         self._flows: dict[str, FlowControl] = {}
         self._lanes: set[_Lane] = set()
         self._ended: dict[str, int] = {}  # the newest deal of each flow that is over
+        self._given_up: dict[str, int] = {}  # the newest deal of each flow that a new take-over locks out
         self._notes: dict[str, bytes] = {}
         self._closing = threading.Event()
         self._lock = threading.Lock()
@@ -157,7 +159,7 @@ class ControlServer:
             flow = self._flows[flow_name]
             if question in (LANE, READER):
                 deal, process = argument
-                self._follow(_Lane(flow_name, connection, process), flow, deal, counts=question == LANE)
+                self._follow(_Lane(flow_name, deal, connection, process), flow, counts=question == LANE)
                 return
             with still_at_it(connection):
                 answer = flow.next_epoch(argument) if question == "epoch" else _answer(flow, argument)
@@ -173,20 +175,20 @@ class ControlServer:
                 del self._notes[next(iter(self._notes))]
             return None
 
-    def _follow(self, lane: _Lane, flow: FlowControl, deal: int, counts: bool) -> None:
+    def _follow(self, lane: _Lane, flow: FlowControl, counts: bool) -> None:
         with self._lock:
             if self._closing.is_set():  # it had called, but was not known yet
                 return
             self._lanes.add(lane)
-            if deal <= self._ended.get(lane.flow, 0):
+            if lane.deal <= self._ended.get(lane.flow, 0):
                 lane.tell(END)
         if counts:
-            flow.lane_began(deal)
+            flow.lane_began(lane.deal)
         try:
             while True:
                 message = lane.connection.recv()
                 with self._served(lane, message):
-                    self._hear(lane, flow, deal, message)
+                    self._hear(lane, flow, message)
         finally:
             with self._lock:
                 self._lanes.discard(lane)
@@ -207,13 +209,13 @@ class ControlServer:
         finally:
             lane.watch.serving(False, time.monotonic())
 
-    def _hear(self, lane: _Lane, flow: FlowControl, deal: int, message: object) -> None:
+    def _hear(self, lane: _Lane, flow: FlowControl, message: object) -> None:
         if isinstance(message, Pulse):
-            flow.lane_pulsed(deal, message)
+            flow.lane_pulsed(lane.deal, message)
         elif isinstance(message, Stack):
             lane.watch.stack = message.text
         elif message == DONE:
-            flow.lane_done(deal)
+            flow.lane_done(lane.deal)
             lane.connection.send(DONE)
         elif isinstance(message, str):
             flow.lane_troubled(message)
@@ -253,6 +255,9 @@ class ControlServer:
             flow.lane_hangs(pulse.lane, f"{silence}; {_where(lane.watch.stack, pulse.doing)}", lane.watch.stack)
         else:
             hang_up(lane.connection)  # should it wake up, it finds that nobody listens
+            if lane.deal <= self._given_up.get(lane.flow, -1):
+                return  # another one was lost before, so all lanes of its time are locked out already
+            self._given_up[lane.flow] = flow.deal
             flow.lane_lost(pulse.lane, f"{silence}, and cannot be ended: it is frozen, or out of reach")
 
 
