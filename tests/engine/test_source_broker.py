@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from heliograph.engine.source_broker import FetchBuffer, Pace
+from collections import deque
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from heliograph.engine.lane_session import LaneSession
+from heliograph.engine.source_broker import Arrival, FetchBuffer, Pace
+from heliograph.kafka.fetching import FetchResult
 
 
 def test_whoever_reads_pays_for_all() -> None:
@@ -36,3 +44,20 @@ def test_a_buffer_grows_in_steps_up_to_its_usual_size_and_beyond_it_only_as_need
 def test_memory_that_is_large_enough_is_used_again() -> None:
     buffer = FetchBuffer(10_000)
     assert buffer.memory(5_000) is buffer.memory(4_000)
+
+
+@pytest.mark.parametrize(("is_full_after", "left"), [(1, 2), (2, 1), (9, 0)])
+def test_a_lane_that_has_enough_to_write_leaves_answers_in_their_buffers(is_full_after: int, left: int) -> None:
+    line: Any = SimpleNamespace(looked_at=lambda _: None)
+    session: Any = LaneSession.__new__(LaneSession)
+    session._incoming = SimpleNamespace(arrivals=deque(Arrival(line, FetchResult(0, 0), FetchBuffer(1)) for _ in "abc"))
+    session._outgoing = SimpleNamespace(is_full=False)
+    seen: list[FetchResult] = []
+
+    def look_at(_: object, result: FetchResult, __: object) -> None:
+        seen.append(result)
+        session._outgoing.is_full = len(seen) >= is_full_after
+
+    session._look_at = look_at
+    session._look_at_arrivals()
+    assert len(session._incoming.arrivals) == left

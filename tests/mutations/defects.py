@@ -266,7 +266,7 @@ _RECORDS = (
         "engine/lane_session.py",
         "        return bool(self._incoming.arrivals) and not self._outgoing.is_full\n",
         "        return bool(self._incoming.arrivals)\n",
-        ("tests/engine/test_slow_target.py::test_answers_that_come_together_do_not_pile_up_either",),
+        ("tests/engine/test_source_broker.py::test_a_lane_that_has_enough_to_write_leaves_answers_in_their_buffers",),
     ),
     Defect(
         "try-all-that-were-refused-at-once",
