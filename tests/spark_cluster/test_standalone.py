@@ -164,7 +164,7 @@ def test_a_machine_that_stood_still_for_three_minutes_writes_nothing_more(
             thaws_at = time.monotonic() + _FROZEN_SECONDS
             slowest = _seconds_until_growth(stage, SILENCE_SECONDS + 2 * ANSWER_SECONDS + RECOVERY_SECONDS)
             while time.monotonic() < thaws_at:
-                stage.await_progress()
+                stage.await_recovery()
                 time.sleep(min(1.0, max(0.0, thaws_at - time.monotonic())))
             assert machine.is_whole, f"{machine.still} are left, so that no lane wakes up"
             machine.wake_lanes()
