@@ -984,7 +984,7 @@ _OFFSETS = (
     Defect(
         "runs-joined-across-a-gap",
         "The ledger maps every source offset to its own target offset.",
-        "engine/runs.py",
+        "ledger/runs.py",
         "        if last.source + last.length == source and last.target + last.length == target:\n",
         "        if last.source + last.length == source:\n",
         (f"{_COPYING}::test_runs_are_joined_only_where_both_sides_go_on",),

@@ -17,7 +17,6 @@ from tests.sequences.rules import Rules
 MINUTE = 1 / 60
 IDLE = 10 * MINUTE  # brokers close connections that are silent for longer
 LEASE = MINUTE / 6
-REST = 15 * MINUTE  # more than a connection that is silent lives, and the lease
 
 
 class Lost(Exception):
@@ -181,6 +180,11 @@ class World:
         self.events: list[tuple[int, str]] = []
         self._identities = 0
         self._mirrored: list[list[tuple[int, tuple[Record, ...]]]] = [[] for _ in range(partitions)]
+
+    @property
+    def now_ms(self) -> int:
+        """The same clock in milliseconds."""
+        return int(self.now * 3_600_000)
 
     # -- the source --------------------------------------------------------------------------------------
 

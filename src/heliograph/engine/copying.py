@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
 from heliograph.engine.provenance import TopicProvenance
-from heliograph.engine.runs import add_run
 from heliograph.errors import BrokerUnavailable, MalformedRecord, PartitionFailed
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
@@ -18,6 +17,7 @@ from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.records import Record
+from heliograph.ledger.runs import add_run
 from heliograph.model import Assignment, Event, PartitionProgress, Position, Run, TopicPartition
 
 Done = Callable[[], None]
