@@ -26,6 +26,9 @@ class InternalTopics(NamedTuple):
     offset_map: str  # which offsets of the target stand for which of the source; compacted
     state: str  # whose the flow is, who writes for it, how its tasks are getting on; compacted
     journal: str  # what happened: events, and what operations did
+    declarations: (
+        str  # who is going to write where without transactions, and what sequence numbers stand for; compacted
+    )
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,17 @@ class Position:
     """How far a source partition has been mirrored.
 
     `offset` is the last source offset that is done, as MirrorMaker 2 counts. The other fields are ours: where its last
-    record went, which incarnation of the topic it was read from, and the leader epoch of its last batch.
+    record went, which incarnation of the topic it was read from, and the leader epoch of its last batch. A lane that
+    writes without transactions adds who has written it, under which epoch, and its next sequence number.
     """
 
     offset: int
     target_offset: int = -1
     topic_id: str = ""
     leader_epoch: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    sequence: int = 0
 
 
 class Run(NamedTuple):
@@ -199,3 +206,4 @@ class LanePlan:
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by topic of the source
     writes_elsewhere: bool = False  # records may also go to other partitions than the targets of the assignments
     mirrored_topics: frozenset[str] = frozenset()  # of the source, of which any lane has mirrored some partition
+    name: str = ""  # of the lane for ever: what the names of its ids begin with

@@ -30,6 +30,7 @@ TOPICS = InternalTopics(
     "lane-test.mm2-offset-map.primary.internal",
     "lane-test.mm2-state.primary.internal",
     "lane-test.mm2-journal.primary.internal",
+    "lane-test.mm2-declarations.primary.internal",
 )
 OFFSETS_PARTITIONS = 25
 PATIENCE_SECONDS = 60.0
@@ -52,6 +53,7 @@ class Mirror:
             owner="test",
             deal=1,
             transactional_ids=[f"{self.transactional_id}-{turn}" for turn in "abc"],
+            name=f"{self.transactional_id}-",
             topics=TOPICS,
             assignments=[Assignment(source, target) for source, target in self.pairs.items()],
             offsets_read_to=dict.fromkeys(range(OFFSETS_PARTITIONS), 0),

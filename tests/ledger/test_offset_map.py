@@ -376,7 +376,7 @@ def test_what_the_target_has_lost_leads_to_the_record_after_it() -> None:
     "retold", [[Run(0, 0, 10), Run(15, 12, 5)], [Run(15, 12, 8)], [Run(16, 13, 2), Run(18, 15, 9)]]
 )
 def test_what_is_told_twice_changes_nothing(retold: list[Run]) -> None:
-    """A lane may end when its ledger entry is written and its position is not; whoever follows tells all of it again."""
+    """A lane may end when its ledger entry is written and its position is not; whoever follows tells it all again."""
     told = [entry([Run(0, 0, 10)], last_offset=14), entry([Run(15, 12, 5)])]
     [end] = [run.source + run.length for run in retold[-1:]]
     expected = map_of(*told, entry([Run(20, 17, end - 20)]) if end > 20 else entry([], last_offset=19))

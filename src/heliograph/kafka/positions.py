@@ -39,6 +39,10 @@ def encode_value(position: Position) -> bytes:
         fields["topicId"] = position.topic_id
     if position.leader_epoch >= 0:
         fields["leaderEpoch"] = position.leader_epoch
+    if position.producer_id >= 0:
+        fields["producerId"] = position.producer_id
+        fields["producerEpoch"] = position.producer_epoch
+        fields["sequence"] = position.sequence
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -55,6 +59,9 @@ def decode_value(value: bytes | None) -> Position | None:
             int(fields.get("targetOffset", -1)),
             str(fields.get("topicId", "")),
             int(fields.get("leaderEpoch", -1)),
+            int(fields.get("producerId", -1)),
+            int(fields.get("producerEpoch", -1)),
+            int(fields.get("sequence", 0)),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise MalformedRecord(f"a position is not what it should be: {value[:200]!r}") from error
