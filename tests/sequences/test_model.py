@@ -154,7 +154,7 @@ class Flow(RuleBasedStateMachine):
     @rule(partition=st.integers(0, 1), count=st.integers(1, 4))
     def retention(self, partition: int, count: int) -> None:
         log = self.world.targets[partition]
-        log.delete_before(min(log.start + count, log.high_watermark))
+        self.world.delete_before(partition, min(log.start + count, log.high_watermark))
 
     @rule(partition=st.integers(0, 1))
     def truncate_the_target(self, partition: int) -> None:

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from heliograph.engine.closing import Closing
+from heliograph.engine.by_transactions import ByTransactions
+from heliograph.engine.commit import Commit
 from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
@@ -39,7 +39,6 @@ from heliograph.kafka.connection import Loop
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
 from heliograph.kafka.network import Network, check, error_name
 from heliograph.kafka.reading import LATEST
-from heliograph.kafka.transaction import Producer
 from heliograph.model import (
     Assignment,
     Event,
@@ -106,8 +105,8 @@ class LaneSession:
         self._look_for_leaders_at = 0.0
         self._tell_unbegun_at = 0.0
         self._began: float | None = None
-        self._closing: Closing | None = None
-        self._closing_since = math.inf
+        self._to_read: list[PartitionCopy] = []  # once what was lost before them is committed
+        self._resuming: list[PartitionCopy] = []  # of the commit that is under way
 
     def close(self) -> None:
         """Drop all connections."""
@@ -128,37 +127,28 @@ class LaneSession:
         self._books = LaneBooks(self._target, replace(plan, assignments=written), self._source.access.alias)
         self._target.refresh([plan.topics.state])
         self._books.check_owner()
-        # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
-        # transactions strictly one after the other keeps positions and ledger in order all the same.
-        self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
-        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail)
+        self._commit = self._way_to_commit(written)
+        self._commit.take()
+        self._outgoing = self._commit.outgoing
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
         self._books.check_owner()
-        for producer in self._producers:
-            self._books.announce(producer)
-        known = self._books.positions()
+        self._commit.announce()
+        known = self._commit.positions()
+        self._events.extend(self._commit.events)
         for topic, error_code in missing.items():
             self._put_topic_aside(topic, error_code)
-        for item in plan.assignments:
-            if item.target in self._books.unreachable:
-                self._set_aside[item.source] = f"its target cannot be used: {self._books.unreachable[item.target]}"
+        self._set_aside |= self._commit.unusable
         for source, reason in self._set_aside.items():
             self._tell_set_aside(source, reason, known)
         wanted = [item for item in plan.assignments if item.source not in self._set_aside]
         self._begin(wanted, known)
         reached("started")
 
-    @property
-    def _producer(self) -> Producer:
-        return self._outgoing.producer
-
-    def _take_turns(self) -> None:
-        """Let the next producer write the next transaction. A long series of them may have given it a new id."""
-        self._producers.rotate(-1)
-        self._books.announce(self._producers[0])
-        self._outgoing.producer = self._producers[0]
+    def _way_to_commit(self, assignments: Sequence[Assignment]) -> Commit:
+        plan = replace(self._plan, assignments=assignments)
+        return ByTransactions(plan, self._target, self._settings, self._books)
 
     def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
         """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
@@ -201,7 +191,7 @@ class LaneSession:
                 self._put_aside(source, WHY_NOWHERE)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
-        target_losses = self._target_losses(wanted, known)
+        target_losses = {**self._target_losses(wanted, known), **self._commit.losses}
         for item in wanted:
             position = known.get(item.source)
             offset = starts[item.source] if position is None else position.offset + 1
@@ -225,6 +215,9 @@ class LaneSession:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
             else:
                 self._incoming.read(point)
+        begun = [self._copies[item.source] for item in wanted if item.source not in self._set_aside]
+        for source in self._commit.begun(begun):
+            self._write_down_start(self._copies[source])
 
     def _target_losses(
         self, wanted: list[Assignment], known: dict[TopicPartition, Position]
@@ -293,7 +286,7 @@ class LaneSession:
             return f"waiting for {self._loop.awaited}"
         if not self._is_copying:
             return "starting"
-        if self._closing is not None:
+        if self._commit.is_closing:
             return f"waiting for {target} to commit a transaction"
         if not self._outgoing.is_idle:
             return f"waiting for {target} to take what was read"
@@ -307,13 +300,8 @@ class LaneSession:
         """Requests have deadlines. Should an answer be forgotten all the same, the wait for it ends nevertheless."""
         if not self._is_copying:
             return
-        access, now = self._target.access, time.monotonic()
-        longest = access.request_timeout_ms / 1000 + _FORGOTTEN_SECONDS
-        # The end of a transaction waits for up to three answers, one after the other.
-        for since, limit in ((self._outgoing.unanswered_since, longest), (self._closing_since, 3 * longest)):
-            if now - since > limit:
-                why = f"{access.alias}: {self._doing()} for {now - since:.0f} s, longer than any answer may take"
-                self._loop.fail(BrokerUnavailable(why))
+        longest = self._target.access.request_timeout_ms / 1000 + _FORGOTTEN_SECONDS
+        self._commit.check_answers(longest, self._doing())
 
     def _check_end(self) -> None:
         """No wait may outlast the epoch: a transaction that is not ended in its time is aborted in any case."""
@@ -335,9 +323,9 @@ class LaneSession:
             self._begin_late()
             self._tell_out_of_reach()
             self._follow_suspicions()
-            self._send_waiting()
+            self._commit.send()
             yield from self._advance_commit()
-            if self._closing is None and self._commit_is_due():
+            if not self._commit.is_closing and self._commit_is_due():
                 self._begin_commit()
             if not self._incoming.arrivals:
                 self._loop.run_once(0.1)
@@ -345,6 +333,7 @@ class LaneSession:
         if self._began is not None or self._events:
             self._begin_commit()
             yield from self._finish_commit()
+        self._commit.end()
 
     def _look_at_arrivals(self) -> None:
         """Here and not where responses come in: looking at them may need answers from brokers."""
@@ -381,13 +370,6 @@ class LaneSession:
             if self._began is None:
                 self._began = time.monotonic()
 
-    def _send_waiting(self) -> None:
-        """Send queued batches, after their partitions have joined the transaction."""
-        if new := self._outgoing.unjoined():
-            sources = {batch.source for target in new.values() for batch in target.queue}
-            self._producer.join(new.keys() | self._books.partitions(sources))
-        self._outgoing.pump()
-
     def _commit_is_due(self) -> bool:
         if self._events:
             return True
@@ -396,14 +378,12 @@ class LaneSession:
         if time.monotonic() - self._began >= self._settings.commit_interval:
             return True
         is_level = self._behind <= self._incoming.adrift
-        return is_level and self._outgoing.is_idle and bool(self._producer.joined)
+        return self._commit.is_due(is_level)
 
     def _begin_commit(self) -> None:
-        """End the transaction as soon as all data is written; what is read from now on belongs to the next one."""
         if self._transforms:
             self._drain()
-        awaited = f"{self._target.access.alias} to take what was sent"
-        self._loop.run_until(lambda: not self._outgoing.has_in_flight, awaited)
+        self._commit.settle()
         reached("data-written")
         for copy in self._touched.values():
             if (event := copy.failure_event()) is not None:
@@ -414,23 +394,23 @@ class LaneSession:
         entry = self._ledger_entry([progress for some, _ in finished for progress in some])
         if finished or entry.events:
             reached_to = {some[0].source: position for some, position in finished}
-            self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to))
-            self._closing_since = time.monotonic()
-            self._take_turns()
+            self._commit.begin(entry, reached_to)
+            self._resuming, self._to_read = self._to_read, []
 
     def _drain(self) -> None:
         """Append all that was read: a partition that writes to several cannot be cut in the middle."""
         while not self._outgoing.is_idle:
-            self._send_waiting()
+            self._commit.send()
             self._loop.run_once(0.1)
 
     def _advance_commit(self) -> Iterator[LedgerEntry]:
         """Yields the entry of the transaction that was being committed, once it is."""
-        if self._closing is None or not self._closing.advance():
+        committed = self._commit.advance()
+        if committed is None:
             return
-        entry = replace(self._closing.entry, committed_at_ms=int(time.time() * 1000))
-        self._closing, self._closing_since = None, math.inf
+        entry = replace(committed, committed_at_ms=int(time.time() * 1000))
         self._moves += 1
+        self._read_on()
         for event in entry.events:
             if event.kind is EventKind.SET_ASIDE:
                 self._told[event.source] = event.reason
@@ -438,8 +418,15 @@ class LaneSession:
                 self._told.pop(event.source, None)
         yield entry
 
+    def _read_on(self) -> None:
+        """What was lost is committed now, so the partition may go on behind it."""
+        resuming, self._resuming = self._resuming, []
+        for copy in resuming:
+            self._commit.moved(copy)
+            self._incoming.read(copy.point)
+
     def _finish_commit(self) -> Iterator[LedgerEntry]:
-        while self._closing is not None:
+        while self._commit.is_closing:
             self._loop.run_once(0.1)
             yield from self._advance_commit()
 
@@ -449,8 +436,7 @@ class LaneSession:
             if progress.runs and progress.source in self._to_resume:
                 self._tell_resumed(progress)
         events, self._events = tuple(self._events), []
-        producer_id = self._producer.stamp.producer_id
-        return LedgerEntry(plan.flow, plan.lane, plan.owner, producer_id, now, tuple(finished), events)
+        return LedgerEntry(plan.flow, plan.lane, plan.owner, self._commit.producer_id, now, tuple(finished), events)
 
     # -- partitions in trouble -----------------------------------------------------------------------------------
 
@@ -489,7 +475,7 @@ class LaneSession:
         point.topic_id = self._source.topic_id(where.topic)
         copy.skip_to(loss.resume_at)
         self._touched[where] = copy
-        self._incoming.read(point)
+        self._to_read.append(copy)
 
     def _goes_on_after(self, where: TopicPartition, loss: Loss) -> bool:
         """Tell a loss; whether the partition goes on, by policy."""
