@@ -57,6 +57,14 @@ class Run(NamedTuple):
     length: int
 
 
+class Latency(NamedTuple):
+    """How old records were when consumers could read them, in milliseconds."""
+
+    newest: int  # of the newest record
+    longest: int
+    total: int  # of all records added up
+
+
 @dataclass(frozen=True)
 class PartitionProgress:
     """What one transaction did for one source partition."""
@@ -72,6 +80,7 @@ class PartitionProgress:
     begins_at: int = -1  # the source offset that copying began at, if there was no position before
     dropped: int = 0  # records that a transform left out
     failed: int = 0  # records that could not be transformed; the dead letters have them
+    latency: Latency | None = field(default=None, compare=False)  # where records could be read before the commit
 
     @property
     def record_count(self) -> int:
@@ -94,6 +103,7 @@ class EventKind(Enum):
     SET_ASIDE = "set-aside"  # the partition cannot go on for now
     RESUMED = "resumed"  # it goes on again
     MISMATCH = "mismatch"  # what was mirrored is not what the source has
+    REPEATED = "repeated"  # nobody can tell how far an earlier lane came: records may be on the target twice
     DEAD_LETTERS = "dead-letters"  # records could not be transformed, and went to the dead letters
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
 from heliograph.engine.past_writes import other_partitions, producer_ids, reached_on
+from heliograph.engine.plain_books import books_partitions, is_books_id, read_notes
 from heliograph.errors import Fenced, TakenOver
-from heliograph.kafka import reading, writing
+from heliograph.kafka import fence, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
+from heliograph.kafka.fence import Fence
 from heliograph.kafka.leftovers import Background, Sweep, check_reached, end_leftovers, open_leftovers
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.newest_positions import PositionReader
 from heliograph.kafka.reading import EARLIEST, LATEST
-from heliograph.kafka.transaction import take_all
+from heliograph.kafka.transaction import TransactionalProducer, take_all
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Owner
+from heliograph.ledger.notes import Notes
 from heliograph.model import InternalTopics, Position, TopicPartition
+
+log = logging.getLogger(__name__)
 
 _FENCE_TIMEOUT_MS = 15_000
 _LOOK_SECONDS = 1.0  # that a partition may take to get a leader while nothing flows
@@ -89,6 +95,7 @@ class Bookkeeping:
         with self._network() as (loop, network):
             producers = take_all(network, sorted(transactional_ids), _FENCE_TIMEOUT_MS)
             network.look_up({where.topic for where in targets})
+            unfenced = self._lock_out_declared(network, producers)
             ids = partial(producer_ids, network, self._state.topic)
             ledger, books = TopicPartition(self._topics.ledger, 0), self._books(network)
             # First the books: a transaction that is open there hides the positions, by which others are judged.
@@ -98,7 +105,33 @@ class Bookkeeping:
             reached = partial(self._reached, loop, network, sources or {})
             found = end_leftovers(network, producers, written, Background(ids, reached, ledger, books))
             # Elsewhere others write too: what hides something there need not be ours.
-            return {where: reason for where, reason in found.unreachable.items() if where in targets}
+            return {where: why for where, why in {**unfenced, **found.unreachable}.items() if where in targets}
+
+    def _lock_out_declared(
+        self, network: Network, producers: Sequence[TransactionalProducer]
+    ) -> dict[TopicPartition, str]:
+        """Whoever writes without transactions: to have their ids does not stop them, only markers where they write.
+
+        First in the books, so that nobody can declare anything any more; then where somebody has.
+        """
+        taken = {str(producer.transactional_id): producer for producer in producers}
+        keepers = [producer for name, producer in taken.items() if is_books_id(name)]
+        books = books_partitions(self._topics, network.partitions(self._topics.offsets))
+        fence.check_put_up(network, [Fence(producer, books) for producer in keepers])
+        noted = Notes()
+        read_notes(network, self._topics.declarations, noted)
+        opened = list(noted.all())
+        missing = sorted({note.name for note in opened} - taken.keys())
+        taken |= {str(made.transactional_id): made for made in take_all(network, missing, _FENCE_TIMEOUT_MS)}
+        network.look_up({note.target.topic for note in opened})
+        fences = [
+            Fence(taken[name], frozenset(note.target for note in opened if note.name == name))
+            for name in sorted({note.name for note in opened})
+        ]
+        unreachable = fence.put_up(network, fences)
+        for where, reason in unreachable.items():
+            log.warning("%s: earlier lanes are not locked out of %s: %s", self._flow, where, reason)
+        return unreachable
 
     def find_open(self, targets: Collection[TopicPartition], writes_elsewhere: bool = False) -> Sweep:
         """Where transactions of the flow are open while no lane runs, and which targets cannot be asked, and why."""
@@ -112,7 +145,8 @@ class Bookkeeping:
     def _books(self, network: Network) -> set[TopicPartition]:
         topics = self._topics
         books = {TopicPartition(topics.offsets, number) for number in network.partitions(topics.offsets)}
-        return books | {TopicPartition(topics.ledger, 0), TopicPartition(topics.journal, 0)}
+        single = topics.ledger, topics.journal, topics.declarations
+        return books | {TopicPartition(topic, 0) for topic in single}
 
     def _reached(
         self, loop: Loop, network: Network, sources: Mapping[TopicPartition, TopicPartition]
@@ -139,7 +173,8 @@ class Bookkeeping:
 
     def _network(self) -> AbstractContextManager[tuple[Loop, Network]]:
         topics = self._topics
-        return opened(self._target, [topics.offsets, topics.ledger, topics.state, topics.journal])
+        names = topics.offsets, topics.ledger, topics.state, topics.journal, topics.declarations
+        return opened(self._target, names)
 
 
 def _was_owned(loop: Loop, network: Network, state: TopicPartition) -> bool:

@@ -17,6 +17,7 @@ from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import Loss
 from heliograph.engine.outgoing import Outgoing
 from heliograph.engine.settings import LaneSettings
+from heliograph.engine.unended import Unended, end_declared
 from heliograph.errors import BrokerUnavailable
 from heliograph.kafka.network import Network
 from heliograph.model import Event, LanePlan, LedgerEntry, Position, TopicPartition
@@ -34,6 +35,7 @@ class ByTransactions:
         self._books = books
         self._closing: Closing | None = None
         self._closing_since = math.inf
+        self._found = Unended()
 
     @property
     def is_closing(self) -> bool:
@@ -48,22 +50,17 @@ class ByTransactions:
     @property
     def unusable(self) -> Mapping[TopicPartition, str]:
         """Those to whose targets nothing can be written."""
-        unreachable = self._books.unreachable
-        return {
-            item.source: f"its target cannot be used: {unreachable[item.target]}"
-            for item in self._plan.assignments
-            if item.target in unreachable
-        }
+        return self._books.unusable | self._found.unusable
 
     @property
     def losses(self) -> Mapping[TopicPartition, Loss]:
-        """None that the ends of the target would not tell."""
-        return {}
+        """None but what lanes have left that wrote without transactions."""
+        return self._found.losses
 
     @property
     def events(self) -> Sequence[Event]:
-        """None: transactions leave nothing behind."""
-        return ()
+        """The same."""
+        return self._found.events
 
     def take(self) -> None:
         """Initialise the ids, and end what is open."""
@@ -76,7 +73,8 @@ class ByTransactions:
             self._books.announce(producer)
 
     def positions(self) -> dict[TopicPartition, Position]:
-        """As they are committed."""
+        """As they are committed, and as earlier lanes without transactions have left them."""
+        self._found = end_declared(self._target, self._plan, self._books, self._settings)
         return self._books.positions()
 
     def begun(self, copies: Sequence[PartitionCopy]) -> Collection[TopicPartition]:
@@ -90,7 +88,7 @@ class ByTransactions:
             self.outgoing.producer.join(new.keys() | self._books.partitions(sources))
         self.outgoing.pump()
 
-    def settle(self) -> None:
+    def settle(self, is_last: bool) -> None:
         """All data is written before the transaction ends; what is read from now on belongs to the next one."""
         awaited = f"{self._target.access.alias} to take what was sent"
         self._target.loop.run_until(lambda: not self.outgoing.has_in_flight, awaited)

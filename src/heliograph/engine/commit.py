@@ -58,8 +58,8 @@ class Commit(Protocol):
     def send(self) -> None:
         """Let leave what may leave now."""
 
-    def settle(self) -> None:
-        """Wait until the next commit may begin."""
+    def settle(self, is_last: bool) -> None:
+        """Wait until the next commit may begin, or until the last one may."""
 
     def is_due(self, is_level: bool) -> bool:
         """Whether there is a reason to commit already; `is_level`: all that was there has been read."""

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
@@ -34,7 +34,7 @@ _LONG_START_SECONDS = 60.0  # of lanes: a cold start of Spark's processes takes 
 _SHORTEST_EPOCH_SECONDS = 60.0  # unless topics change
 _LONGEST_UNSWEPT_SECONDS = 600.0
 _TURNS = "abc"  # of a lane's transactions: one is filled, one is being committed, one is told to its partitions
-_LANE_ID = re.compile(rf"\d+[{_TURNS}]")
+_LANE_ID = re.compile(rf"\d+([{_TURNS}]|k|d\d+)")  # and those without transactions: for the books, for data
 
 
 @dataclass
@@ -66,7 +66,8 @@ class FlowTotals:
             self.bytes += progress.byte_count
             self.last_offsets[progress.source] = progress.last_offset
             if progress.runs:
-                self.latency_ms = max(0, entry.written_at_ms - progress.newest_timestamp)
+                at_commit = max(0, entry.written_at_ms - progress.newest_timestamp)
+                self.latency_ms = progress.latency.newest if progress.latency else at_commit
             self.by_partition[progress.source] = self.by_partition.get(progress.source, 0) + progress.byte_count
 
     def _note_producer(self, lane: int, producer_id: int) -> None:
@@ -212,6 +213,8 @@ class FlowDriver:
         ids = self._lane_ids()
         self.refresh()
         self.totals.set_aside.clear()  # the new lanes try every partition, and tell which they must set aside
+        if why := self.why_transactions:
+            log.warning("%s: writes in transactions all the same: %s", self.name, why)
         self._fence(ids)
         self._lanes_begun = self._lanes_done = 0
         self.lost_lane = ""
@@ -508,11 +511,28 @@ class FlowDriver:
         return tuple(f"{self._id_prefix}{lane}{turn}" for turn in _TURNS)
 
     @property
+    def _targets_are_shared(self) -> bool:
+        """Whether several partitions are copied to the same one, so that its end does not tell how far each is."""
+        return len(self._targets()) < len(self._assignments)
+
+    @property
+    def why_transactions(self) -> str:
+        """Why the flow writes in transactions, though it was told to do without; empty if it was not, or does."""
+        lane = self.settings.lane
+        if not lane.by_sequences or not lane.is_exactly_once:
+            return ""
+        if not lane.commits_by_sequences:
+            return "its transforms may drop records, add some or send them elsewhere"
+        return "several partitions are copied to the same one" if self._targets_are_shared else ""
+
+    @property
     def _id_prefix(self) -> str:
         return f"heliograph-{self.name}-"
 
     def _task(self, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
         settings, books = self.settings, self._bookkeeping
+        if share.commits_by_sequences and self._targets_are_shared:
+            share = replace(share, by_sequences=False)
         sources = {item.source for item in items}
         topics = {source.topic for source in sources}
         plan = LanePlan(
@@ -531,5 +551,6 @@ class FlowDriver:
             set_aside={source: reason for source, reason in self.totals.set_aside.items() if source in sources},
             writes_elsewhere=self._writes_elsewhere,
             mirrored_topics=frozenset(topics & {source.topic for source in books.positions}),
+            name=f"{self._id_prefix}{lane}",
         )
         return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from heliograph.engine.by_sequences import BySequences
 from heliograph.engine.by_transactions import ByTransactions
 from heliograph.engine.commit import Commit
 from heliograph.engine.copying import CopyRules, PartitionCopy
@@ -139,7 +140,7 @@ class LaneSession:
         self._events.extend(self._commit.events)
         for topic, error_code in missing.items():
             self._put_topic_aside(topic, error_code)
-        self._set_aside |= self._commit.unusable
+        self._set_aside.update(self._commit.unusable)
         for source, reason in self._set_aside.items():
             self._tell_set_aside(source, reason, known)
         wanted = [item for item in plan.assignments if item.source not in self._set_aside]
@@ -147,8 +148,8 @@ class LaneSession:
         reached("started")
 
     def _way_to_commit(self, assignments: Sequence[Assignment]) -> Commit:
-        plan = replace(self._plan, assignments=assignments)
-        return ByTransactions(plan, self._target, self._settings, self._books)
+        way = BySequences if self._settings.commits_by_sequences else ByTransactions
+        return way(replace(self._plan, assignments=assignments), self._target, self._settings, self._books)
 
     def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
         """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
@@ -330,6 +331,7 @@ class LaneSession:
             if not self._incoming.arrivals:
                 self._loop.run_once(0.1)
         yield from self._finish_commit()
+        self._commit.settle(is_last=True)
         if self._began is not None or self._events:
             self._begin_commit()
             yield from self._finish_commit()
@@ -383,7 +385,7 @@ class LaneSession:
     def _begin_commit(self) -> None:
         if self._transforms:
             self._drain()
-        self._commit.settle()
+        self._commit.settle(is_last=False)
         reached("data-written")
         for copy in self._touched.values():
             if (event := copy.failure_event()) is not None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kafka.protocol.admin.transactions import DescribeTransactionsRequest
+
 from heliograph.errors import BrokerRefused, BrokerUnavailable
 from heliograph.kafka import reading
 from heliograph.kafka.batches import ProducerStamp
 from heliograph.kafka.fetching import READ_UNCOMMITTED
-from heliograph.kafka.network import LEADER_CHANGES, Network
+from heliograph.kafka.network import LEADER_CHANGES, TRANSACTION, Network, check
 from heliograph.kafka.patience import Patience
 from heliograph.kafka.reading import LATEST
 from heliograph.kafka.transaction import TransactionalProducer
@@ -25,6 +27,8 @@ _GROUP = 500  # partitions of one transaction: its markers go to each broker in 
 _LEADER_SECONDS = 5.0  # that a partition may take to get a leader
 _SEEN_SECONDS = 2.0  # until markers are written once more that cannot be seen
 _ATTEMPTS = 5
+_ENDING = {"PrepareAbort", "PrepareCommit"}
+_LOADING = {14, 15, 16}  # coordinator loading, not available, not the coordinator
 
 
 class Fence(NamedTuple):
@@ -55,6 +59,30 @@ def check_put_up(network: Network, fences: Sequence[Fence]) -> None:
     """Put up fences where nothing can go on without them."""
     for where, reason in put_up(network, fences).items():
         raise BrokerUnavailable(f"{network.access.alias} {where}: {reason}")
+
+
+def write_markers(network: Network, fence: Fence) -> None:
+    """Write markers that keep nobody out: where that is not possible, it does no harm."""
+    led = {where for where in fence.partitions if network.has_leader(*where)}
+    _write(Fence(fence.producer, frozenset(led)))
+
+
+def await_written(network: Network, producer: TransactionalProducer) -> None:
+    """Wait until the coordinator writes no more markers for an id."""
+    name = str(producer.transactional_id)
+    request = DescribeTransactionsRequest(transactional_ids=[name])
+    patience = Patience()
+    while True:
+        connection = network.coordinator(name, TRANSACTION)
+        [state] = connection.call(
+            request, connection.version(DescribeTransactionsRequest, highest=0)
+        ).transaction_states
+        if not state.error_code and state.transaction_state not in _ENDING:
+            return
+        if state.error_code not in {0, *_LOADING}:
+            check(f"{network.access.alias} {name}", state.error_code)
+        if not patience.wait():
+            raise BrokerUnavailable(f"{network.access.alias} {name}: its markers are not written")
 
 
 def without_leader(network: Network, partitions: Collection[TopicPartition]) -> dict[TopicPartition, str]:

@@ -62,13 +62,6 @@ class Declaration:
         later = [anchor for anchor in self.anchors if self._distance(anchor.sequence) > self._distance(sequence)]
         return replace(self, anchors=(self._anchor_at(sequence), *later))
 
-    def reaches_far(self, sequence: int) -> bool:
-        """Whether so much lies behind the first anchor that it must be written down where the rest begins.
-
-        Sequence numbers wrap around, so only what is less than half of them away can be told apart.
-        """
-        return self._distance(sequence) >= _FAR
-
     def place_of(self, sequence: int) -> Anchor | None:
         """The source offset of a record by its sequence number; None if the writer has not declared it."""
         if self._distance(sequence) < 0:
@@ -101,6 +94,14 @@ class Declaration:
         """How many records lie between the first anchor and a sequence number, negative if it lies before."""
         distance = (sequence - self.anchors[0].sequence) % SEQUENCES
         return distance if distance < SEQUENCES // 2 else distance - SEQUENCES
+
+
+def is_far(first: int, sequence: int) -> bool:
+    """Whether a sequence number is so far behind a first anchor that it must be declared where the rest begins.
+
+    They wrap around, so only those that are less than half of all away can be told from earlier ones.
+    """
+    return (sequence - first) % SEQUENCES >= _FAR
 
 
 def next_anchors(following: Anchor, rows: Iterable[Row]) -> tuple[list[Anchor], Anchor]:
