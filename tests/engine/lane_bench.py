@@ -19,6 +19,7 @@ from heliograph.kafka.records import Record
 from heliograph.ledger import entries
 from heliograph.model import Assignment, InternalTopics, LanePlan, LedgerEntry, Position, Run, TopicPartition
 from tests.checker import compare
+from tests.checker.stock_reader import read_committed
 from tests.zoo import raw
 from tests.zoo.stations import Stations
 
@@ -115,6 +116,15 @@ class Mirror:
         report = compare(self.stations.source, self.stations.target, self.pairs)
         assert report.is_equal, report
         assert report.record_count >= at_least, report
+
+    def assert_ledger_maps_every_record(self) -> None:
+        """By its runs every source offset leads to the record with its content."""
+        for source, target in self.pairs.items():
+            arrived = {item.offset: item.content for item in read_committed(self.stations.target, target)}
+            mapped = {run.source + i: run.target + i for run in self.runs(source) for i in range(run.length)}
+            written = list(read_committed(self.stations.source, source))
+            assert sorted(mapped) == [item.offset for item in written]
+            assert all(arrived[mapped[item.offset]] == item.content for item in written)
 
     def write(self, batches: Iterable[Sequence[Record]], partition: int = 0) -> None:
         """Append batches of records to one of the source partitions."""
