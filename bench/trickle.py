@@ -50,6 +50,10 @@ def _heliograph(base: dict[str, str], folder: Path) -> Rival:
     return Heliograph(settings.heliograph(base), folder)
 
 
+def _by_sequences(base: dict[str, str], folder: Path) -> Rival:
+    return Heliograph(settings.heliograph(base) | {"exactly.once.commit": "sequences"}, folder)
+
+
 def _lingering(base: dict[str, str], folder: Path) -> Rival:
     return RealMirrorMaker2(settings.mirrormaker2(base, "none"), folder)
 
@@ -65,6 +69,7 @@ def _exactly_once(base: dict[str, str], folder: Path) -> Rival:
 
 CONTESTANTS = (
     Contestant("Heliograph", _heliograph),
+    Contestant("Heliograph, sequences", _by_sequences),
     Contestant("MirrorMaker 2, linger.ms 5", _lingering),
     Contestant("MirrorMaker 2, linger.ms 0", _eager),
     Contestant("MirrorMaker 2, exactly once", _exactly_once),

@@ -26,6 +26,9 @@ class InternalTopics(NamedTuple):
     offset_map: str  # which offsets of the target stand for which of the source; compacted
     state: str  # whose the flow is, who writes for it, how its tasks are getting on; compacted
     journal: str  # what happened: events, and what operations did
+    declarations: (
+        str  # who is going to write where without transactions, and what sequence numbers stand for; compacted
+    )
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Position:
 
     `offset` is the last source offset that is done, as MirrorMaker 2 counts. The other fields are ours: where its last
     record went, which incarnation of the topic it was read from, the leader epoch of its last batch, and which
-    incarnation of the target topic it was written to.
+    incarnation of the target topic it was written to. A lane that writes without transactions adds who has written it,
+    under which epoch, and its next sequence number.
     """
 
     offset: int
@@ -43,6 +47,9 @@ class Position:
     leader_epoch: int = -1
     target_topic_id: str = ""
     target_lost_from: int = -1  # the first offset that the target has lost, as long as nothing may be written behind it
+    producer_id: int = -1
+    producer_epoch: int = -1
+    sequence: int = 0
 
 
 class Run(NamedTuple):
@@ -51,6 +58,14 @@ class Run(NamedTuple):
     source: int
     target: int
     length: int
+
+
+class Latency(NamedTuple):
+    """How old records were when consumers could read them, in milliseconds."""
+
+    newest: int  # of the newest record
+    longest: int
+    total: int  # of all records added up
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,7 @@ class PartitionProgress:
     begins_at: int = -1  # the source offset that copying began at, if there was no position before
     dropped: int = 0  # records that a transform left out
     failed: int = 0  # records that could not be transformed; the dead letters have them
+    latency: Latency | None = field(default=None, compare=False)  # where records could be read before the commit
 
     @property
     def record_count(self) -> int:
@@ -90,6 +106,7 @@ class EventKind(Enum):
     SET_ASIDE = "set-aside"  # the partition cannot go on for now
     RESUMED = "resumed"  # it goes on again
     MISMATCH = "mismatch"  # what was mirrored is not what the source has
+    REPEATED = "repeated"  # nobody can tell how far an earlier lane came: records may be on the target twice
     DEAD_LETTERS = "dead-letters"  # records could not be transformed, and went to the dead letters
 
 
@@ -214,3 +231,4 @@ class LanePlan:
     spare_ids: Sequence[str] = ()  # transactional ids to write under while others are busy
     gate_id: str = ""  # the transactional id whose owner alone may write under all the others
     endings: Mapping[str, Ending] = field(default_factory=dict)  # what transactional ids have been busy with for long
+    name: str = ""  # of the lane for ever: what the names of its ids begin with

@@ -95,6 +95,7 @@ def test_a_percentile_is_one_of_the_values(share: float, value: float) -> None:
         ("mm2-offset-map.primary.internal", Kind.BOOKS),
         ("mm2-state.primary.internal", Kind.BOOKS),
         ("mm2-journal.primary.internal", Kind.BOOKS),
+        ("mm2-declarations.primary.internal", Kind.BOOKS),
         ("mm2-configs.primary.internal", Kind.BOOKS),
         ("mm2-status.primary.internal", Kind.BOOKS),
         ("mm2-offset-syncs.backup.internal", Kind.BOOKS),

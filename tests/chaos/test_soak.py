@@ -44,9 +44,7 @@ _MOST_IN_A_YEAR = 2e9
 _DAY = 24 * 3600
 
 Sample = dict[str, float]
-_TOPICS = InternalTopics(
-    *(f"mm2-{kind}.soaked.internal" for kind in ("offsets", "ledger", "offset-map", "state", "journal"))
-)
+_TOPICS = InternalTopics(*(f"mm2-{kind.replace('_', '-')}.soaked.internal" for kind in InternalTopics._fields))
 
 
 def test_steady_load_needs_no_more_late_than_early(

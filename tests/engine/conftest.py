@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from heliograph.embedded.cluster import EmbeddedCluster
+from heliograph.engine.settings import LaneSettings
 from heliograph.model import TopicPartition
 from tests.checker.stock_reader import CommittedReader
 from tests.engine.lane_bench import OFFSETS_PARTITIONS, TOPICS, MakeMirror, Mirror
@@ -14,6 +16,14 @@ from tests.engine.ward import Ward, WardStock
 from tests.zoo.internal_topics import create_all
 from tests.zoo.stations import Stations
 from tests.zoo.topics import create_topic, fresh_name
+
+
+@pytest.fixture(autouse=True)
+def way_to_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With HELIOGRAPH_COMMIT=sequences lanes of this process write without transactions, where that is possible."""
+    if os.environ.get("HELIOGRAPH_COMMIT") == "sequences":
+        possible = property(lambda settings: settings.is_exactly_once and not settings.transforms.chain.is_active)
+        monkeypatch.setattr(LaneSettings, "commits_by_sequences", possible)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from heliograph.kafka.records import Record
 from heliograph.ledger import entries
 from heliograph.model import Assignment, InternalTopics, LanePlan, LedgerEntry, Position, Run, TopicPartition
 from tests.checker import compare
+from tests.checker.stock_reader import read_committed
 from tests.zoo import raw
 from tests.zoo.stations import Stations
 
@@ -30,6 +31,7 @@ TOPICS = InternalTopics(
     "lane-test.mm2-offset-map.primary.internal",
     "lane-test.mm2-state.primary.internal",
     "lane-test.mm2-journal.primary.internal",
+    "lane-test.mm2-declarations.primary.internal",
 )
 OFFSETS_PARTITIONS = 25
 PATIENCE_SECONDS = 60.0
@@ -52,6 +54,7 @@ class Mirror:
             owner="test",
             deal=1,
             transactional_ids=[f"{self.transactional_id}-{turn}" for turn in "abc"],
+            name=f"{self.transactional_id}-",
             topics=TOPICS,
             assignments=[Assignment(source, target) for source, target in self.pairs.items()],
             offsets_read_to=dict.fromkeys(range(OFFSETS_PARTITIONS), 0),
@@ -115,6 +118,15 @@ class Mirror:
         report = compare(self.stations.source, self.stations.target, self.pairs)
         assert report.is_equal, report
         assert report.record_count >= at_least, report
+
+    def assert_ledger_maps_every_record(self) -> None:
+        """By its runs every source offset leads to the record with its content."""
+        for source, target in self.pairs.items():
+            arrived = {item.offset: item.content for item in read_committed(self.stations.target, target)}
+            mapped = {run.source + i: run.target + i for run in self.runs(source) for i in range(run.length)}
+            written = list(read_committed(self.stations.source, source))
+            assert sorted(mapped) == [item.offset for item in written]
+            assert all(arrived[mapped[item.offset]] == item.content for item in written)
 
     def write(self, batches: Iterable[Sequence[Record]], partition: int = 0) -> None:
         """Append batches of records to one of the source partitions."""

@@ -72,7 +72,7 @@ def test_small_batches_arrive_in_few_large_ones(make_mirror: MakeMirror, codec: 
     mirror.copy_all()
     mirror.assert_equal(at_least=300)
     assert len(data_batches(mirror.stations.target, target)) < 30
-    assert_ledger_maps_every_record(mirror)
+    mirror.assert_ledger_maps_every_record()
 
 
 def test_small_transactions_arrive_in_few_batches(make_mirror: MakeMirror) -> None:
@@ -82,7 +82,7 @@ def test_small_transactions_arrive_in_few_batches(make_mirror: MakeMirror) -> No
     mirror.copy_all()
     mirror.assert_equal(at_least=committed)
     assert len(data_batches(mirror.stations.target, target)) < 8
-    assert_ledger_maps_every_record(mirror)
+    mirror.assert_ledger_maps_every_record()
 
 
 def test_only_committed_records_arrive_and_nothing_behind_an_open_transaction(make_mirror: MakeMirror) -> None:
@@ -186,15 +186,6 @@ def test_a_position_passes_what_was_skipped(make_mirror: MakeMirror) -> None:
     assert {source: position.offset + 1 for source, position in mirror.positions().items()} == mirror.ends()
 
 
-def assert_ledger_maps_every_record(mirror: Mirror) -> None:
-    for source, target in mirror.pairs.items():
-        arrived = {item.offset: item.content for item in read_committed(mirror.stations.target, target)}
-        mapped = {run.source + i: run.target + i for run in mirror.runs(source) for i in range(run.length)}
-        written = list(read_committed(mirror.stations.source, source))
-        assert sorted(mapped) == [item.offset for item in written]
-        assert all(arrived[mapped[item.offset]] == item.content for item in written)
-
-
 def test_the_ledger_maps_every_source_offset_to_the_record_with_its_content(
     make_mirror: MakeMirror, prepared: Stations
 ) -> None:
@@ -203,14 +194,14 @@ def test_the_ledger_maps_every_source_offset_to_the_record_with_its_content(
     write_transactions(prepared.source, only_source(mirror), count=6)
     write_interleaved(prepared.source, only_source(mirror))
     mirror.copy_all()
-    assert_ledger_maps_every_record(mirror)
+    mirror.assert_ledger_maps_every_record()
 
 
 def test_the_ledger_maps_every_offset_of_a_compacted_topic(make_mirror: MakeMirror, prepared: Stations) -> None:
     source = create_compacted(prepared.source, fresh_name("compacted"))
     mirror = make_mirror(source=source.topic)
     mirror.copy_all()
-    assert_ledger_maps_every_record(mirror)
+    mirror.assert_ledger_maps_every_record()
 
 
 def test_consecutive_batches_are_one_run(make_mirror: MakeMirror) -> None:
@@ -272,7 +263,7 @@ def test_what_a_killed_lane_left_uncommitted_is_copied_once(make_mirror: MakeMir
     assert mirror.target_end() > mirror.target_end("read_committed") == 0, "the fault did not happen"
     mirror.copy_all()
     mirror.assert_equal(at_least=1000)
-    assert_ledger_maps_every_record(mirror)
+    mirror.assert_ledger_maps_every_record()
 
 
 def test_a_lane_that_was_taken_over_writes_nothing_more(make_mirror: MakeMirror) -> None:

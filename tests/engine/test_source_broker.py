@@ -51,6 +51,7 @@ def test_a_lane_that_has_enough_to_write_leaves_answers_in_their_buffers(is_full
     line: Any = SimpleNamespace(looked_at=lambda _: None)
     session: Any = LaneSession.__new__(LaneSession)
     session._incoming = SimpleNamespace(arrivals=deque(Arrival(line, FetchResult(0, 0), FetchBuffer(1)) for _ in "abc"))
+    session._has_writers = False
     session._outgoing = SimpleNamespace(is_full=False)
     seen: list[FetchResult] = []
 

@@ -36,7 +36,7 @@ class _OutOfReach:
 
     name = "hub->far"
     was_taken_over = False
-    settings = FlowSettings("hub->far", Access("hub", []), Access("far", []), InternalTopics("o", "l", "m", "s", "j"))
+    settings = FlowSettings("hub->far", Access("hub", []), Access("far", []), InternalTopics(*"olmsjd"))
 
     def __init__(self) -> None:
         self.failures: list[str] = []

@@ -386,6 +386,21 @@ def test_what_the_target_has_lost_leads_to_the_record_after_it() -> None:
     assert offsets.to_source(SOURCE, 16) == Place(21, True)
 
 
+@pytest.mark.parametrize(
+    "retold", [[Run(0, 0, 10), Run(15, 12, 5)], [Run(15, 12, 8)], [Run(16, 13, 2), Run(18, 15, 9)]]
+)
+def test_what_is_told_twice_changes_nothing(retold: list[Run]) -> None:
+    """A lane may end when its ledger entry is written and its position is not; whoever follows tells it all again."""
+    told = [entry([Run(0, 0, 10)], last_offset=14), entry([Run(15, 12, 5)])]
+    [end] = [run.source + run.length for run in retold[-1:]]
+    expected = map_of(*told, entry([Run(20, 17, end - 20)]) if end > 20 else entry([], last_offset=19))
+    for owner in ([], [None]):
+        offsets = map_of(*told, *owner, entry(retold))
+        for offset in range(end + 1):
+            assert offsets.to_target(SOURCE, offset) == expected.to_target(SOURCE, offset)
+            assert offsets.to_source(SOURCE, offset) == expected.to_source(SOURCE, offset)
+
+
 def test_a_target_that_was_created_anew_begins_again() -> None:
     offsets = map_of(entry([Run(0, 3, 10)]), entry(events=[event(EventKind.TARGET_LOSS, 0, 13)]))
     assert offsets.to_target(SOURCE, 5) == Place(0, False), "what was there before the ledger began is not known"

@@ -246,7 +246,7 @@ _RECORDS = (
     Defect(
         "write-to-what-has-no-leader",
         "Without transactions, too, a partition of the target that has no leader holds up none of the others.",
-        "engine/lane_session.py",
+        "engine/by_transactions.py",
         "            self._books.find_unreachable()\n",
         "            pass\n",
         ("tests/engine/test_leaderless_target.py::test_the_flow_is_taken_over_and_other_partitions_flow",),
@@ -754,7 +754,7 @@ _POSITIONS = (
     Defect(
         "skip-announcing-the-producer-id",
         "A producer id is in the state before anything is written under it.",
-        "engine/lane_session.py",
+        "engine/by_transactions.py",
         "        for producer in self._producers:\n            self._books.announce(producer)\n",
         "",
         ("tests/sync/test_taking_over.py::test_every_id_that_lanes_write_under_was_announced",),
@@ -1098,7 +1098,7 @@ _POSITIONS = (
     Defect(
         "more-runs-than-a-ledger-entry-can-hold",
         "A transaction has no more runs than fit into its ledger entry.",
-        "engine/lane_session.py",
+        "engine/by_transactions.py",
         "        most_runs = self._settings.most_runs\n",
         "        most_runs = 1e9 + self._settings.most_runs\n",
         ("tests/engine/test_many_runs.py::test_a_lane_commits_before_there_are_too_many",),
@@ -1293,7 +1293,7 @@ _OFFSETS = (
     Defect(
         "runs-joined-across-a-gap",
         "The ledger maps every source offset to its own target offset.",
-        "engine/runs.py",
+        "ledger/runs.py",
         "        if last.source + last.length == source and last.target + last.length == target:\n",
         "        if last.source + last.length == source:\n",
         (f"{_COPYING}::test_runs_are_joined_only_where_both_sides_go_on",),
@@ -1856,4 +1856,129 @@ _ANSWERS = (
     ),
 )
 
-DEFECTS = (*_RECORDS, *_POSITIONS, *_OFFSETS, *_TOPICS, *_CHANGES, *_ANSWERS)
+_SEQUENCES = (
+    Defect(
+        "declare-after-the-batch",
+        "A batch behind a gap leaves when its place is declared.",
+        "engine/declaring.py",
+        "        if known.gaps:\n            return False\n",
+        "",
+        (
+            "tests/engine/test_declaring.py::"
+            "test_what_is_behind_a_gap_leaves_when_that_is_declared_and_so_does_all_behind_it",
+        ),
+    ),
+    Defect(
+        "release-only-the-gap",
+        "What is held behind a gap leaves with it.",
+        "engine/declaring.py",
+        "            end = known.gaps[0] if known.gaps else known.queued\n",
+        "            end = known.released + 1\n",
+        (
+            "tests/engine/test_declaring.py::"
+            "test_what_is_behind_a_gap_leaves_when_that_is_declared_and_so_does_all_behind_it",
+        ),
+    ),
+    Defect(
+        "second-batch-before-the-first-answer",
+        "The first batch of a session is awaited before the next one leaves.",
+        "engine/declaring.py",
+        "        return last is not None and last.newest_ms > oldest and",
+        "        return",
+        (
+            "tests/engine/test_declaring.py::"
+            "test_a_batch_follows_others_only_where_brokers_cannot_have_forgotten_their_writer",
+        ),
+    ),
+    Defect(
+        "initialise-instead-of-markers",
+        "Who writes without transactions is locked out by markers where it writes.",
+        "kafka/fence.py",
+        "            _write(fence)\n        missing = _unseen(network, missing, starts)\n",
+        "            pass\n        missing = []\n",
+        ("tests/kafka/test_fence.py::test_only_a_marker_stops_a_plain_writer",),
+    ),
+    Defect(
+        "shut-out-by-ids-alone",
+        "Nothing is written after a flow was closed, also not by lanes that write without transactions.",
+        "engine/bookkeeping.py",
+        "        unreachable = fence.put_up(network, fences)\n",
+        "        unreachable: dict[TopicPartition, str] = {}\n",
+        (
+            "tests/engine/test_sequences_flow.py::"
+            "test_nothing_is_written_after_a_flow_was_closed_also_by_a_lane_that_was_frozen",
+        ),
+    ),
+    Defect(
+        "tails-unread",
+        "What a killed lane wrote behind its last flush is found on the target, and not mirrored again.",
+        "engine/unended.py",
+        "        self._recover([item for item in wanted if item.source in opened], opened, found)\n",
+        "",
+        ("tests/engine/test_sequences.py::test_what_a_killed_lane_did_not_flush_is_found_on_the_target[dense]",),
+    ),
+    Defect(
+        "runs-of-tails-untold",
+        "The ledger has the runs of everything that lanes have written, also of what they did not flush.",
+        "engine/unended.py",
+        "            self._write_runs(found.progress)\n",
+        "            pass\n",
+        ("tests/engine/test_sequences.py::test_what_a_killed_lane_did_not_flush_is_found_on_the_target[dense]",),
+    ),
+    Defect(
+        "positions-before-ledger",
+        "The ledger is told before positions are written, so that no run is missing after a crash.",
+        "engine/by_sequences.py",
+        "        self._plain.write(others, told)\n",
+        "        self._plain.write(offsets, told)\n",
+        (
+            "tests/engine/test_sequences.py::"
+            "test_a_lane_that_dies_between_ledger_and_positions_tells_the_same_runs_again",
+        ),
+    ),
+    Defect(
+        "foreign-positions-void-nothing",
+        "A position that another mirror has written voids what lanes have declared before.",
+        "engine/unended.py",
+        " and position.producer_id >= 0\n        ]\n        starts",
+        "\n        ]\n        starts",
+        ("tests/engine/test_sequences.py::test_a_position_that_another_mirror_has_written_wins",),
+    ),
+    Defect(
+        "transactions-beside-open-declarations",
+        "A lane that writes in transactions first finds out what others have left that wrote without them.",
+        "engine/by_transactions.py",
+        "        self._found = end_declared(self._target, self._plan, self._books, self._settings)\n",
+        "",
+        ("tests/engine/test_sequences.py::test_after_a_kill_either_way_to_commit_goes_on_with_the_tail[transactions]",),
+    ),
+    Defect(
+        "what-is-told-twice-breaks-the-map",
+        "The offset map takes the same runs twice without harm.",
+        "ledger/offset_map.py",
+        "        run = self._news_of(told)\n",
+        "        run = told\n",
+        ("tests/ledger/test_offset_map.py::test_what_is_told_twice_changes_nothing[retold1]",),
+    ),
+    Defect(
+        "no-fence-where-earlier-lanes-write",
+        "Before a lane goes on where another one was, that one is locked out of the data, too.",
+        "engine/unended.py",
+        "        unreachable = fence.put_up(self._network, fences)\n",
+        "        unreachable: dict[TopicPartition, str] = {}\n",
+        (
+            "tests/engine/test_sequences_expiry.py::"
+            "test_a_frozen_lane_is_kept_out_although_its_successor_wrote_records_that_are_days_old",
+        ),
+    ),
+    Defect(
+        "leases-for-ever",
+        "A lane that has not heard for long that its id is its own writes nothing more.",
+        "engine/lease.py",
+        "        if seconds >= LEASE_SECONDS:\n",
+        "        if seconds >= 1e9:\n",
+        ("tests/kafka/test_fence.py::test_a_lease_lasts_as_long_as_the_coordinator_confirms_it",),
+    ),
+)
+
+DEFECTS = (*_RECORDS, *_POSITIONS, *_OFFSETS, *_TOPICS, *_CHANGES, *_ANSWERS, *_SEQUENCES)

@@ -60,6 +60,7 @@ class Log:
         self.high_watermark = 0
         self.is_slow = False  # followers do not follow
         self.is_leaderless = False
+        self._deleted: list[Entry] = []  # by retention; what they told of producers outlives them, in snapshots
         self._producers: dict[int, _Producer] = {}
         self._stamps: dict[int, float] = {}
 
@@ -131,11 +132,12 @@ class Log:
         kept = [entry for entry in self.entries if entry.last_offset < self.high_watermark]
         stamps = self._stamps
         self.entries, self._producers, self._stamps = [], {}, {}
-        for entry in kept:
+        for entry in [*self._deleted, *kept]:
             if entry.writer == NOBODY:
                 self.entries.append(entry)
             else:
                 self._take(entry, stamps[entry.offset])
+        self.entries = kept
 
     def expire(self, now: float) -> None:
         """Forget producers by the time of their newest record, as brokers do every few minutes."""
@@ -145,6 +147,7 @@ class Log:
 
     def delete_before(self, offset: int) -> None:
         """Retention: whole batches go."""
+        self._deleted += [entry for entry in self.entries if entry.last_offset < offset]
         self.entries = [entry for entry in self.entries if entry.last_offset >= offset]
         self.start = max(self.start, min(offset, self.high_watermark))
 

@@ -6,85 +6,104 @@ The steps have the numbers that they have in docs/architecture.md.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
+from uuid import UUID
 
-from heliograph.ledger.declarations import Anchor, Declaration, Doubt, Flush, Recovered, Writer, recover
+from heliograph.ledger.declarations import (
+    Anchor,
+    Declaration,
+    Doubt,
+    Flush,
+    Recovered,
+    Row,
+    Writer,
+    next_anchors,
+    recover,
+)
+from heliograph.ledger.notes import REST_MS, Note, Notes, Session, choose_id, flushed, furthest
+from heliograph.model import TopicPartition
 from tests.sequences.brokers import EXPIRY_HOURS, Log, Refused
 from tests.sequences.rules import Rules
-from tests.sequences.world import LEASE, REST, Answer, Lost, Record, Request, Steps, World
+from tests.sequences.world import LEASE, Answer, Lost, Record, Request, Steps, World
 
 IDS = 3
-EVERYTHING = -1  # instead of a partition: the flow is closed
 NOTHING = Flush(0, -1)
+TOPIC_ID = str(UUID(int=1))
 
 
 # -- what the books say ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Note:
-    """A record of the books about one partition: how far it is, and who is going to write, or has ended to."""
+class Flushed(NamedTuple):
+    """A record of the books: how far a partition is."""
 
-    partition: int
-    lane: str
-    name: str  # of the transactional id that writes
+    source: TopicPartition
     flush: Flush
-    declaration: Declaration | None
-    is_clean: bool
-    written: float
-    seen: int = 0  # how far its writer had read the books when it declared
 
-    @property
-    def session(self) -> tuple[str, Writer | None]:
-        """What all notes of one session have in common."""
-        return self.name, self.declaration.writer if self.declaration else None
+
+class Ended(NamedTuple):
+    """A record of the books: a session writes no more about a partition, and all that it wrote is flushed."""
+
+    session: Session
+
+
+class Used(NamedTuple):
+    """A record of the books: when the ids of a lane were last used."""
+
+    lane: str
+    used: dict[str, int]
+
+
+class Closed(NamedTuple):
+    """A record of the books: the flow is closed."""
 
 
 @dataclass
 class Books:
-    """What the books say at some offset.
-
-    Of each partition the notes count whose writers no later one has seen: one, as a rule. Two if both declared
-    without knowing of each other; then at most one of them has written, for whoever comes second looks back.
-    """
+    """What the books say at some offset."""
 
     end: int = 0
-    notes: dict[int, dict[tuple[str, Writer | None], tuple[int, Note]]] = field(default_factory=dict)
-    has_clean: set[int] = field(default_factory=set)
-    used: dict[str, float] = field(default_factory=dict)
-    written: list[tuple[int, int, Writer]] = field(default_factory=list)  # at which offset, about which partition
+    notes: Notes = field(default_factory=Notes)
+    flushes: dict[TopicPartition, Flush] = field(default_factory=dict)
+    has_clean: set[TopicPartition] = field(default_factory=set)
+    is_closed: bool = False
 
-    def take(self, note: Note, offset: int, writer: Writer) -> None:
-        """A note replaces those that its writer had seen, and its own earlier ones."""
-        self.written.append((offset, note.partition, writer))
-        known = self.notes.get(note.partition, {})
-        self.notes[note.partition] = {
-            session: (at, other) for session, (at, other) in known.items() if at >= note.seen
-        } | {note.session: (offset, note)}
-        self.used[note.name] = note.written
-        if note.is_clean:
-            self.has_clean.add(note.partition)
+    def take(self, record: object, offset: int) -> None:
+        """Take in a record."""
+        if isinstance(record, Note):
+            self.notes.take(offset, record)
+        elif isinstance(record, Ended):
+            self.notes.end_session(offset, record.session)
+            self.has_clean.add(record.session.source)
+        elif isinstance(record, Flushed):
+            self.flushes[record.source] = record.flush
+        elif isinstance(record, Used):
+            self.notes.used[record.lane] = record.used
+        elif isinstance(record, Closed):
+            self.is_closed = True
 
-    def of(self, partition: int) -> list[Note]:
-        """The notes that count."""
-        return [note for _, note in self.notes.get(partition, {}).values()]
-
-    def opened(self, partition: int, rules: Rules) -> list[Note]:
-        """Those under which somebody may be writing."""
-        if not rules.clean_is_last and partition in self.has_clean:
+    def opened(self, source: TopicPartition, rules: Rules) -> list[Note]:
+        """Those notes under which somebody may be writing."""
+        if not rules.clean_is_last and source in self.has_clean:
             return []
-        return [note for note in self.of(partition) if not note.is_clean]
+        return self.notes.about(source)
 
 
 def read_books(log: Log) -> Books:
     """Everything that consumers may see."""
     books = Books(log.high_watermark)
     for entry in log.readable():
-        for note in entry.records:
-            books.take(cast(Note, note), entry.offset, entry.writer)
+        for record in entry.records:
+            books.take(record, entry.offset)
     return books
+
+
+def place(number: int) -> TopicPartition:
+    """A partition by its number, on either side."""
+    return TopicPartition("topic", number)
 
 
 class Stopped(Exception):
@@ -105,12 +124,14 @@ class _Partition:
 
     number: int
     declaration: Declaration
+    base: Flush
     flush: Flush
     next_offset: int  # of the source: to fetch
     next_sequence: int
     leader_epoch: int = -1
     seen: int = 0
     newest_stamp: float | None = None  # of what was acknowledged last
+    flushed_sequence: int | None = None  # what lies before it is flushed
     in_flight: deque[tuple[int, tuple[Record, ...], int]] = field(default_factory=deque)
     is_ours: bool = True
 
@@ -131,6 +152,7 @@ class Lane:
         self._ids: dict[str, Writer] = {}
         self._mine: dict[int, _Partition] = {}
         self._data_name = ""
+        self._used: dict[str, int] = {}
         self._checked = world.now
         self._again: list[tuple[_Partition, int, tuple[Record, ...], int]] = []
 
@@ -247,36 +269,50 @@ class Lane:
         return cast(Books, (yield from self._persist(Request("books", lambda: read_books(self.world.books)))))
 
     def _stop_if_closed(self, books: Books) -> None:
-        if EVERYTHING in books.notes:
+        if books.is_closed:
             raise Fenced
 
     def _take(self, wanted: list[int], books: Books) -> Steps[None]:
         """Take partitions: fence whoever has them open, find out how far they are, and declare."""
-        while True:
-            self.step = "fence"
-            books = yield from self._fence_others(wanted, books)
-            self._stop_if_closed(books)
-            yield from self._fence_own(wanted, books)
-            recovered: dict[int, Recovered] = {}
-            for number in wanted:
-                recovered[number] = yield from self._recover(number, books)
-            taken = [number for number in wanted if self._is_sure(number, recovered[number])]
-            seen = books.end
-            self.step = "declare"
-            yield from self._declare({number: recovered[number].flush for number in taken}, seen)
-            if not self.rules.look_back:
-                return
-            books = yield from self._read_books()
-            self._stop_if_closed(books)
-            if not self._others_since(seen, taken, books):
-                return
+        self.step = "fence"
+        books = yield from self._fence_others(wanted, books)
+        self._stop_if_closed(books)
+        yield from self._fence_own(wanted, books)
+        recovered: dict[int, Recovered] = {}
+        for number in wanted:
+            recovered[number] = yield from self._recover(number, books)
+        taken = [number for number in wanted if self._is_sure(number, recovered[number])]
+        self.step = "declare"
+        yield from self._declare({number: recovered[number].flush for number in taken}, books.end)
+        if self.rules.look_back:
+            later = yield from self._read_books()
+            self._stop_if_closed(later)
+            writer = self._ids[self._data_name]
+            if later.notes.others_since(books.end, [place(number) for number in taken], writer):
+                raise Doubtful
+        yield from self._settle_past(taken, books)
 
-    def _others_since(self, seen: int, taken: list[int], books: Books) -> bool:
-        """Whether somebody else has written about the same partitions, between what was read and what was declared."""
-        return any(
-            offset >= seen and partition in taken and writer != self._books_writer
-            for offset, partition, writer in books.written
-        )
+    def _settle_past(self, taken: list[int], books: Books) -> Steps[None]:
+        """Before anything leaves: how far partitions are is written down where that was found out, or nobody has yet.
+
+        Then the notes go that ours have replaced.
+        """
+        news = [
+            Flushed(place(number), self._signed(self._mine[number]))
+            for number in taken
+            if self._differs(self._mine[number].flush, books.flushes.get(place(number)))
+        ]
+        yield from self._write(news)
+        yield from self._write([Ended(note.session) for number in taken for note in books.notes.about(place(number))])
+
+    def _differs(self, flush: Flush, known: Flush | None) -> bool:
+        return known is None or known.writer is None or known != flush
+
+    def _signed(self, mine: _Partition) -> Flush:
+        """Under our own name if nobody else's is there."""
+        if mine.flush.writer is not None:
+            return mine.flush
+        return mine.flush._replace(writer=mine.declaration.writer, next_sequence=0)
 
     def _is_sure(self, number: int, found: Recovered) -> bool:
         if found.doubt is None:
@@ -291,7 +327,7 @@ class Lane:
         """First the books of whoever has a partition open, then, when nothing more can be declared, its data."""
         done: set[str] = set()
         while True:
-            opened = [note for number in wanted for note in books.opened(number, self.rules)]
+            opened = [note for number in wanted for note in books.opened(place(number), self.rules)]
             others = {note.lane for note in opened if note.lane != self.name} - done
             if not others:
                 break
@@ -301,89 +337,97 @@ class Lane:
                 done.add(other)
             books = yield from self._read_books()
         for name in sorted({note.name for note in opened if note.lane != self.name}):
-            numbers = [note.partition for note in opened if note.name == name]
+            numbers = [note.source.partition for note in opened if note.name == name]
             yield from self._fence(name, [self.world.targets[number] for number in numbers])
         return books
 
     def _fence_own(self, wanted: list[int], books: Books) -> Steps[None]:
-        """All ids of this lane on all its partitions; the one unused longest is written under."""
-        targets = self.world.targets
-        if self._data_name:  # a session goes on, and takes more
-            fresh = [number for number in wanted if number not in self._mine]
-            for name, writer in list(self._ids.items()):
-                if name == self._data_name:
-                    while not (yield from self._mark(name, writer, [targets[number] for number in fresh])):
-                        pass
-                elif "data" in name and name.startswith(self.name):
-                    yield from self._fence(name, [targets[number] for number in fresh])
-            return
-        names = [f"{self.name}-data-{number}" for number in range(IDS if self.rules.rotate_ids else 1)]
-        names += [name for name in sorted(books.used) if name.startswith(f"{self.name}-data") and name not in names]
-        chosen = min(names, key=lambda name: books.used.get(name, -1.0))
-        if self.rules.rotate_ids and self.rules.rest_before_reuse:
-            used = books.used.get(chosen)
-            if used is not None and self.world.now - used < REST:
-                chosen = f"{self.name}-data-{len(names)}"
-                names.append(chosen)
-        for name in names:
-            yield from self._fence(name, [targets[number] for number in wanted])
-        self._data_name = chosen
+        """The id that was unused longest is taken; and what earlier sessions of this lane have left open is fenced.
+
+        Its marker makes brokers refuse what follows, should they lose all that was written after it.
+        """
+        if not self._data_name:
+            used = books.notes.used.get(self.name, {})
+            rest = REST_MS if self.rules.rest_before_reuse else 0
+            first = IDS if self.rules.rotate_ids else 1
+            self._data_name = choose_id(self.name, used, self.world.now_ms, rest, first)
+            if not self.rules.rotate_ids:
+                self._data_name = f"{self.name}d0"
+            self._ids[self._data_name] = yield from self._fence(self._data_name, self._untouched(wanted))
+            self._used = self._now_used(used)
+        else:
+            while not (yield from self._mark(self._data_name, self._ids[self._data_name], self._untouched(wanted))):
+                pass
+        opened = [note for number in wanted for note in books.opened(place(number), self.rules)]
+        names = {note.name for note in opened if note.lane == self.name and note.name != self._data_name}
+        for name in sorted(names):
+            numbers = [note.source.partition for note in opened if note.name == name]
+            yield from self._fence(name, [self.world.targets[number] for number in numbers])
+
+    def _untouched(self, wanted: list[int]) -> list[Log]:
+        """Those that this session has not written to yet."""
+        return [self.world.targets[number] for number in wanted if number not in self._mine]
+
+    def _now_used(self, used: dict[str, int]) -> dict[str, int]:
+        """The id of the session before may have been in use until now."""
+        latest = max(used, key=lambda name: used[name], default=None)
+        now = self.world.now_ms
+        return used | ({latest: now} if latest is not None else {}) | {self._data_name: now}
 
     def _recover(self, number: int, books: Books) -> Steps[Recovered]:
         """How far a partition is."""
-        log = self.world.targets[number]
-        notes = books.of(number)
-        if not notes:
-            return Recovered(NOTHING)
-        opened = books.opened(number, self.rules)
+        position = books.flushes.get(place(number), NOTHING)
+        opened = books.opened(place(number), self.rules) if position.writer is not None else []
+        if not self.rules.read_tails:
+            return Recovered(position)
         found: list[Recovered] = []
-        for note in notes:
-            if not self.rules.read_tails:
-                found.append(Recovered(note.flush))
-            elif note not in opened:  # the target may have lost the end of it since
-                read_tail = partial(self._read_tail, log, replace(note, declaration=None))
-                found.append(cast(Recovered, (yield from self._persist(Request(f"target-{number}", read_tail)))))
-            elif not self.rules.declare_ahead:
-                found.append(Recovered((yield from self._count(note))))
+        for note in opened:
+            flush = flushed(note, position)
+            if not self.rules.declare_ahead:
+                found.append(Recovered((yield from self._count(number, note, flush))))
             else:
-                read_tail = partial(self._read_tail, log, note)
-                found.append(cast(Recovered, (yield from self._persist(Request(f"target-{number}", read_tail)))))
-        return max(found, key=lambda item: (item.flush.next_offset, item.doubt is not None))
+                found.append((yield from self._tail(number, flush, note.declaration)))
+        if not opened:  # the target may have lost the end of it since
+            found.append((yield from self._tail(number, position, None)))
+        return furthest(position, found)
 
-    def _read_tail(self, log: Log, note: Note) -> Recovered:
-        tail = [entry.seen for entry in log.readable() if not entry.is_marker]
-        bounds = (log.start, log.high_watermark)
-        return recover(note.flush, note.declaration, tail, bounds, self.world.is_compacted)
+    def _tail(self, number: int, flush: Flush, declared: Declaration | None) -> Steps[Recovered]:
+        log = self.world.targets[number]
 
-    def _count(self, note: Note) -> Steps[Flush]:
+        def read() -> Recovered:
+            tail = [entry.seen for entry in log.readable() if not entry.is_marker]
+            return recover(flush, declared, tail, (log.start, log.high_watermark), self.world.is_compacted)
+
+        return cast(Recovered, (yield from self._persist(Request(f"target-{number}", read))))
+
+    def _count(self, number: int, note: Note, flush: Flush) -> Steps[Flush]:
         """The naive way: count what the writer has appended, and walk as far over the source as it is now."""
-        log, source = self.world.targets[note.partition], self.world.sources[note.partition]
+        log, source = self.world.targets[number], self.world.sources[number]
 
         def walk() -> Flush:
-            assert note.declaration is not None
             tail = [
                 entry for entry in log.readable() if entry.writer == note.declaration.writer and not entry.is_marker
             ]
-            count = sum(entry.length for entry in tail if entry.offset > note.flush.target_offset)
-            ahead = [record for record in source.records if record.offset >= note.flush.next_offset]
+            count = sum(entry.length for entry in tail if entry.offset > flush.target_offset)
+            ahead = [record for record in source.records if record.offset >= flush.next_offset]
             if not count:
-                return note.flush
+                return flush
             return Flush(ahead[min(count, len(ahead)) - 1].offset + 1 if ahead else source.end, tail[-1].last_offset)
 
-        return cast(Flush, (yield from self._persist(Request(f"target-{note.partition}", walk))))
+        return cast(Flush, (yield from self._persist(Request(f"target-{number}", walk))))
 
     # -- the books ---------------------------------------------------------------------------------------
 
-    def _write(self, notes: list[Note]) -> Steps[None]:
+    def _write(self, written: Sequence[Hashable]) -> Steps[None]:
         """Write to the books, and wait until that is safe."""
-        if not notes:
+        if not written:
             return
         books = self.world.books
 
         def append() -> int:
             if not self.rules.fence_books:
-                return books.append_plain(tuple(notes), self.world.now)
-            return books.append(self._books_writer, self._books_sequence, tuple(notes), self.world.now)
+                return books.append_plain(tuple(written), self.world.now)
+            return books.append(self._books_writer, self._books_sequence, tuple(written), self.world.now)
 
         try:
             yield from self._ask(
@@ -393,12 +437,11 @@ class Lane:
             raise (Doubtful if "NOT_LEADER" in str(error) or "SEQUENCE" in str(error) else Fenced) from None
         except Lost:
             raise Doubtful from None
-        self._books_sequence += len(notes)
+        self._books_sequence += len(written)
 
-    def _note(self, mine: _Partition, is_clean: bool = False) -> Note:
-        return Note(
-            mine.number, self.name, self._data_name, mine.flush, mine.declaration, is_clean, self.world.now, mine.seen
-        )
+    def _note(self, mine: _Partition) -> Note:
+        where = place(mine.number)
+        return Note(where, where, self.name, self._data_name, mine.declaration, mine.base, mine.seen)
 
     def _declare(self, flushes: dict[int, Flush], seen: int) -> Steps[None]:
         """The first declaration of a session for its partitions."""
@@ -406,12 +449,12 @@ class Lane:
         for number, flush in flushes.items():
             known = self._mine.get(number)
             sequence = known.next_sequence if known is not None and self.rules.keep_sequences else 0
-            declaration = Declaration(writer, "topic", (Anchor(sequence, flush.next_offset, flush.leader_epoch),))
+            declaration = Declaration(writer, TOPIC_ID, (Anchor(sequence, flush.next_offset, flush.leader_epoch),))
             stamp = known.newest_stamp if known is not None else None
             self._mine[number] = _Partition(
-                number, declaration, flush, flush.next_offset, sequence, flush.leader_epoch, seen, stamp
+                number, declaration, flush, flush, flush.next_offset, sequence, flush.leader_epoch, seen, stamp
             )
-        yield from self._write([self._note(self._mine[number]) for number in flushes])
+        yield from self._write([Used(self.name, self._used), *(self._note(self._mine[number]) for number in flushes)])
 
     # -- copying -----------------------------------------------------------------------------------------
 
@@ -479,9 +522,12 @@ class Lane:
             return False
         if not records:
             return False
-        anchors = _anchors(mine, records)
+        following = Anchor(mine.next_sequence, mine.next_offset, mine.leader_epoch)
+        anchors, _ = next_anchors(following, (Row(record.offset, 1, record.leader_epoch) for record in records))
         if anchors:
             mine.declaration = mine.declaration.with_anchors(anchors)
+            if mine.flushed_sequence is not None:
+                mine.declaration = mine.declaration.since(mine.flushed_sequence)
             yield from self._write([self._note(mine)])
         yield from self._hold_lease()
         if mine.in_flight and not self._may_send(mine):
@@ -518,19 +564,30 @@ class Lane:
     def _obey(self, command: str, number: int) -> Steps[None]:
         mine = self._mine.get(number)
         if command == "flush":
-            yield from self._write([self._note(mine) for mine in self._mine.values() if mine.is_ours])
+            yield from self._flush([mine for mine in self._mine.values() if mine.is_ours])
         elif command == "give" and mine is not None and mine.is_ours:
             yield from self._settle(mine)
             mine.is_ours = False
-            yield from self._write([self._note(mine, is_clean=True)])
+            yield from self._end_well([mine])
         elif command == "take" and (mine is None or not mine.is_ours):
             yield from self._take([number], (yield from self._read_books()))
 
-    def _end(self) -> Steps[None]:
+    def _flush(self, some: list[_Partition]) -> Steps[None]:
+        flushes = [mine.flush for mine in some]
+        yield from self._write([Flushed(place(mine.number), self._signed(mine)) for mine in some])
+        for mine, flush in zip(some, flushes, strict=True):
+            if flush.writer == mine.declaration.writer:
+                mine.flushed_sequence = flush.next_sequence
+
+    def _end_well(self, some: list[_Partition]) -> Steps[None]:
         """A clean end: everything is acknowledged, and the books say so."""
+        yield from self._flush(some)
+        yield from self._write([Ended(self._note(mine).session) for mine in some])
+
+    def _end(self) -> Steps[None]:
         for mine in self._mine.values():
             yield from self._settle(mine)
-        yield from self._write([self._note(mine, is_clean=True) for mine in self._mine.values() if mine.is_ours])
+        yield from self._end_well([mine for mine in self._mine.values() if mine.is_ours])
 
     # -- closing the flow --------------------------------------------------------------------------------
 
@@ -548,11 +605,10 @@ class Lane:
         if self.rules.fence_books:
             self._books_writer = yield from self._fence_books(self.name)
             self._books_sequence = 0
-        last = Note(EVERYTHING, self.name, "", NOTHING, None, is_clean=True, written=world.now)
-        yield from self._write([last])
+        yield from self._write([Closed()])
         books = yield from self._read_books()
         if not self.rules.mark_when_closing:
-            for name in sorted(books.used):
+            for name in sorted(name for used in books.notes.used.values() for name in used):
                 yield from self._persist(Request("coordinator", partial(world.coordinator.initialise, name)))
         else:
             for lane in lanes:
@@ -560,13 +616,3 @@ class Lane:
             numbers = list(range(len(world.targets)))
             yield from self._fence_others(numbers, (yield from self._read_books()))
         world.is_closed = True
-
-
-def _anchors(mine: _Partition, records: tuple[Record, ...]) -> list[Anchor]:
-    """What has to be declared before these records leave: where they do not follow each other."""
-    expected, epoch, anchors = mine.next_offset, mine.leader_epoch, []
-    for index, record in enumerate(records):
-        if record.offset != expected or record.leader_epoch != epoch:
-            anchors.append(Anchor(mine.next_sequence + index, record.offset, record.leader_epoch))
-        expected, epoch = record.offset + 1, record.leader_epoch
-    return anchors

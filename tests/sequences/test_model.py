@@ -154,7 +154,7 @@ class Flow(RuleBasedStateMachine):
     @rule(partition=st.integers(0, 1), count=st.integers(1, 4))
     def retention(self, partition: int, count: int) -> None:
         log = self.world.targets[partition]
-        log.delete_before(min(log.start + count, log.high_watermark))
+        self.world.delete_before(partition, min(log.start + count, log.high_watermark))
 
     @rule(partition=st.integers(0, 1))
     def truncate_the_target(self, partition: int) -> None:
@@ -288,16 +288,18 @@ def _compacted_with_an_unflushed_tail(scene: Scene) -> None:
     scene.rest(scene.begin())
 
 
-def _declares_while_it_is_taken_over(scene: Scene) -> None:
+def _flushes_while_it_is_taken_over(scene: Scene) -> None:
     scene.produce(0, 1, 0, 0.0)
     old = scene.begin()
     scene.rest(old)
-    scene.produce(0, 1, 5, 0.0)
+    scene.lanes[old][0].commands.append(("flush", 0))
     scene.go(old, lambda _: "books" in scene.lanes[old][1].connections)
+    scene.produce(0, 1, 0, 0.0)
     new = scene.begin()
-    scene.go(new, lambda lane: lane.step == "fence")
-    scene.rest(old)
     scene.rest(new)
+    scene.order(new, "end")
+    scene.arrive(old, "books")
+    scene.rest(scene.begin())
 
 
 def _given_away_and_taken_back(scene: Scene) -> None:
@@ -390,7 +392,7 @@ HISTORIES: dict[str, Callable[[Scene], None]] = {
     "await_markers": _leader_dies_before_the_marker,
     "clean_is_last": _clean_then_killed,
     "declare_ahead": _compacted_with_an_unflushed_tail,
-    "fence_books": _declares_while_it_is_taken_over,
+    "fence_books": _flushes_while_it_is_taken_over,
     "keep_sequences": _given_away_and_taken_back,
     "lease": _frozen_for_days,
     "look_back": _two_at_once,

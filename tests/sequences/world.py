@@ -17,7 +17,6 @@ from tests.sequences.rules import Rules
 MINUTE = 1 / 60
 IDLE = 10 * MINUTE  # brokers close connections that are silent for longer
 LEASE = MINUTE / 6
-REST = 15 * MINUTE  # more than a connection that is silent lives, and the lease
 
 
 class Lost(Exception):
@@ -180,7 +179,13 @@ class World:
         self.is_closed = False
         self.events: list[tuple[int, str]] = []
         self._identities = 0
+        self._lost_at: dict[int, int] = {}
         self._mirrored: list[list[tuple[int, tuple[Record, ...]]]] = [[] for _ in range(partitions)]
+
+    @property
+    def now_ms(self) -> int:
+        """The same clock in milliseconds."""
+        return int(self.now * 3_600_000)
 
     # -- the source --------------------------------------------------------------------------------------
 
@@ -243,6 +248,14 @@ class World:
         if log.entries and not log.entries[-1].is_marker and log.high_watermark == log.end:
             log.high_watermark -= 1
             self.fail_over(partition)
+            self._lost_at[partition] = log.end
+
+    def delete_before(self, partition: int, offset: int) -> None:
+        """Retention. If it takes the place where the target has lost something, nobody can see that any more."""
+        log = self.targets[partition]
+        log.delete_before(offset)
+        if log.start > self._lost_at.get(partition, log.start):
+            self.report(partition, "the evidence of a loss is gone")
 
     def allow_repeats(self, partition: int, offset: int) -> None:
         """A lane has reported that it repeats from here, because nothing tells how far the last one came."""

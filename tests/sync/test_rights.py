@@ -71,6 +71,7 @@ def test_create_is_needed_only_for_topics_that_are_missing(make_flow: FlowMaker)
     [
         ("sync.topic.configs.enabled=false\n", DATA),
         ("sync.group.offsets.enabled=true\n", DATA | SETTINGS | {Operation.Read}),
+        ("exactly.once.commit=sequences\n", DATA | SETTINGS | {Operation.Read}),
     ],
 )
 def test_what_is_switched_off_needs_no_right(make_flow: FlowMaker, text: str, operations: set[Operation]) -> None:
@@ -79,7 +80,7 @@ def test_what_is_switched_off_needs_no_right(make_flow: FlowMaker, text: str, op
 
 def test_book_keeping_is_read_and_written(make_flow: FlowMaker) -> None:
     flow = make_flow()
-    kinds = "offsets", "ledger", "offset-map", "state", "journal"
+    kinds = "offsets", "ledger", "offset-map", "state", "journal", "declarations"
     own = [f"mm2-{kind}.a.internal" for kind in kinds]
     others = ["a.checkpoints.internal", "mm2-offset-syncs.a.internal", "heartbeats"]
     assert book_keeping_topics(flow) == [*own, *others]

@@ -182,7 +182,7 @@ def test_defaults_of_the_source_are_carried_over_if_asked_for(make_flow: FlowMak
 
 def test_positions_and_ledger_have_topics_of_their_own(make_flow: FlowMaker) -> None:
     text = "offset.storage.replication.factor=1\nledger.topic.replication.factor=2\n"
-    offsets, ledger, offset_map, state, journal = internal_topics(make_flow(text))
+    offsets, ledger, offset_map, state, journal, declarations = internal_topics(make_flow(text))
     settings = {"cleanup.policy": "compact", "segment.bytes": str(1024 * 1024)}
     assert offsets == NewTopic("mm2-offsets.a.internal", 25, 1, settings)
     assert (ledger.name, ledger.partitions, ledger.replication_factor) == ("mm2-ledger.a.internal", 1, 2)
@@ -193,6 +193,7 @@ def test_positions_and_ledger_have_topics_of_their_own(make_flow: FlowMaker) -> 
     assert journal == NewTopic(
         "mm2-journal.a.internal", 1, 2, settings | {"cleanup.policy": "delete", "retention.ms": "1209600000"}
     )
+    assert declarations == NewTopic("mm2-declarations.a.internal", 1, 2, settings)
 
 
 @pytest.mark.parametrize(

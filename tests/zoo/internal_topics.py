@@ -23,6 +23,7 @@ def create_all(servers: str, names: InternalTopics | None = None, offsets_partit
     create_topic(servers, names.state, settings=compacted)
     create_topic(servers, names.ledger)
     create_topic(servers, names.journal)
+    create_topic(servers, names.declarations, settings=compacted)
     return names
 
 

@@ -37,6 +37,7 @@ def check_flow(flow: FlowConfig, file: str) -> Iterator[Problem]:
     yield from checker.alias()
     yield from checker.empty_topics()
     yield from checker.exactly_once()
+    yield from checker.commit()
     yield from checker.steps("transforms")
     yield from checker.steps("predicates")
     yield from checker.predicates_of_transforms()
@@ -77,6 +78,19 @@ class _Checker:
                 "is required, but exactly.once.source.support is disabled",
                 f"write {self._flow.target.alias}.exactly.once.source.support = enabled",
             )
+
+    def commit(self) -> Iterator[Problem]:
+        if self._flow.get("exactly.once.commit") != "sequences":
+            return
+        why = ""
+        if self._flow.get("exactly.once.source.support") == "disabled":
+            why = "exactly.once.source.support is disabled"
+        elif self._flow.changes_records:
+            why = "transforms may drop records, add some or send them elsewhere"
+        if why:
+            advice = "write exactly.once.commit = transactions"
+            problem = f"has no effect: {why}; the flow writes as if it were transactions"
+            yield self._problem(Severity.WARNING, "exactly.once.commit", problem, advice)
 
     def steps(self, kind: str) -> Iterator[Problem]:
         names = self._names(kind)

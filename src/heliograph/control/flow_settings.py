@@ -44,6 +44,7 @@ def _lane_settings(flow: FlowConfig) -> LaneSettings:
         start_group=str(flow.get("start.group.id") or ""),
         goes_on_after_loss=flow.get("on.data.loss") == "continue",
         is_exactly_once=flow.get("exactly.once.source.support") != "disabled",
+        by_sequences=flow.get("exactly.once.commit") == "sequences",
         bytes_per_second=float(flow.number("bandwidth.limit.bytes.per.second")),
         compression=_compression(flow),
         transaction_timeout_ms=int(str(flow.target.client_settings("producer")["transaction.timeout.ms"])),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from heliograph.kafka.mm2.checkpoint import Checkpoint
-from heliograph.model import LedgerEntry, PartitionProgress, TopicPartition
+from heliograph.model import Latency, LedgerEntry, PartitionProgress, TopicPartition
 
 WINDOW_SECONDS = 60
 
@@ -58,13 +58,18 @@ class PartitionMeter:
         self.last_commit_ms = committed_ms
         if not count:
             return
-        self.latency_ms = max(0, committed_ms - progress.newest_timestamp)
+        latency = progress.latency or Latency(
+            max(0, committed_ms - progress.newest_timestamp),
+            committed_ms - progress.oldest_timestamp,
+            max(0, committed_ms - progress.mean_timestamp) * count,
+        )
+        self.latency_ms = latency.newest
         second = self._second(committed_ms // 1000)
         second.records += count
         second.bytes += progress.byte_count
-        second.latency_total += max(0, committed_ms - progress.mean_timestamp) * count
-        second.latency_min = min(second.latency_min, self.latency_ms)
-        second.latency_max = max(second.latency_max, committed_ms - progress.oldest_timestamp)
+        second.latency_total += latency.total
+        second.latency_min = min(second.latency_min, latency.newest)
+        second.latency_max = max(second.latency_max, latency.longest)
 
     def window(self, now_ms: int, seconds: int = WINDOW_SECONDS) -> Window:
         """What the last seconds brought, at most a minute."""

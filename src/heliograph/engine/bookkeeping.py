@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
 from heliograph.engine.past_writes import other_partitions, producer_ids, reached_on
+from heliograph.engine.plain_books import books_partitions, is_books_id, read_notes
 from heliograph.errors import Fenced, TakenOver
-from heliograph.kafka import reading, writing
+from heliograph.kafka import fence, reading, writing
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.endings import Endings, can_describe
+from heliograph.kafka.fence import Fence
 from heliograph.kafka.leftovers import Background, Sweep, check_reached, end_leftovers, open_leftovers
 from heliograph.kafka.network import UNKNOWN_TOPIC, Network, opened
 from heliograph.kafka.newest_positions import PositionReader
@@ -20,8 +23,11 @@ from heliograph.kafka.reading import EARLIEST, LATEST
 from heliograph.kafka.transaction import TransactionalProducer, take_all, take_usable
 from heliograph.ledger import entries
 from heliograph.ledger.entries import Owner
+from heliograph.ledger.notes import Notes
 from heliograph.ledger.summaries import read_summaries
 from heliograph.model import Ending, InternalTopics, Position, TopicPartition
+
+log = logging.getLogger(__name__)
 
 _FENCE_TIMEOUT_MS = 15_000
 _LOOK_SECONDS = 1.0  # that a partition may take to get a leader while nothing flows
@@ -108,6 +114,7 @@ class Bookkeeping:
             ledger, books = TopicPartition(self._topics.ledger, 0), self._books(network)
             producers = self._take(network, sorted(transactional_ids), books)
             targets = _found(network, targets, former)
+            unfenced = self._lock_out_declared(network, producers)
             ids = partial(producer_ids, network, self._state.topic)
             # First the books: a transaction that is open there hides the positions, by which others are judged.
             left = end_leftovers(network, producers, books, Background(ids, told_all=ledger, witnesses=targets))
@@ -117,7 +124,33 @@ class Bookkeeping:
             reached = partial(self._reached, loop, network, sources or {})
             found = end_leftovers(network, producers, written, Background(ids, reached, ledger, books))
             # Elsewhere others write too: what hides something there need not be ours.
-            return {where: reason for where, reason in found.unreachable.items() if where in targets}
+            return {where: why for where, why in {**unfenced, **found.unreachable}.items() if where in targets}
+
+    def _lock_out_declared(
+        self, network: Network, producers: Sequence[TransactionalProducer]
+    ) -> dict[TopicPartition, str]:
+        """Whoever writes without transactions: to have their ids does not stop them, only markers where they write.
+
+        First in the books, so that nobody can declare anything any more; then where somebody has.
+        """
+        taken = {str(producer.transactional_id): producer for producer in producers}
+        keepers = [producer for name, producer in taken.items() if is_books_id(name)]
+        books = books_partitions(self._topics, network.partitions(self._topics.offsets))
+        fence.check_put_up(network, [Fence(producer, books) for producer in keepers])
+        noted = Notes()
+        read_notes(network, self._topics.declarations, noted)
+        opened = list(noted.all())
+        missing = sorted({note.name for note in opened} - taken.keys())
+        taken |= {str(made.transactional_id): made for made in take_all(network, missing, _FENCE_TIMEOUT_MS)}
+        network.look_up({note.target.topic for note in opened})
+        fences = [
+            Fence(taken[name], frozenset(note.target for note in opened if note.name == name))
+            for name in sorted({note.name for note in opened})
+        ]
+        unreachable = fence.put_up(network, fences)
+        for where, reason in unreachable.items():
+            log.warning("%s: earlier lanes are not locked out of %s: %s", self._flow, where, reason)
+        return unreachable
 
     def _take(
         self, network: Network, names: Sequence[str], books: Collection[TopicPartition]
@@ -151,7 +184,8 @@ class Bookkeeping:
     def _books(self, network: Network) -> set[TopicPartition]:
         topics = self._topics
         books = {TopicPartition(topics.offsets, number) for number in network.partitions(topics.offsets)}
-        return books | {TopicPartition(topics.ledger, 0), TopicPartition(topics.journal, 0)}
+        single = topics.ledger, topics.journal, topics.declarations
+        return books | {TopicPartition(topic, 0) for topic in single}
 
     def _reached(
         self, loop: Loop, network: Network, sources: Mapping[TopicPartition, TopicPartition]
@@ -178,7 +212,8 @@ class Bookkeeping:
 
     def _network(self) -> AbstractContextManager[tuple[Loop, Network]]:
         topics = self._topics
-        return opened(self._target, [topics.offsets, topics.ledger, topics.state, topics.journal])
+        names = topics.offsets, topics.ledger, topics.state, topics.journal, topics.declarations
+        return opened(self._target, names)
 
 
 def _found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,6 @@ from typing import NamedTuple
 
 from heliograph.engine.outgoing import Outgoing, Queued, TargetPartition
 from heliograph.engine.provenance import TopicProvenance
-from heliograph.engine.runs import add_run
 from heliograph.errors import MalformedRecord, PartitionFailed, TargetCutBack
 from heliograph.kafka import batches, records
 from heliograph.kafka.aborted import AbortedTransactions
@@ -18,7 +18,8 @@ from heliograph.kafka.batches import BatchHeader
 from heliograph.kafka.connection import Buffer
 from heliograph.kafka.fetching import Fetched, FetchPoint
 from heliograph.kafka.records import Record
-from heliograph.model import Assignment, Event, PartitionProgress, Position, Run, TopicPartition
+from heliograph.ledger.runs import add_run
+from heliograph.model import Assignment, Event, Latency, PartitionProgress, Position, Run, TopicPartition
 
 Done = Callable[[], None]
 
@@ -73,6 +74,15 @@ class _Progress:
     runs: list[Run] = field(default_factory=list)
     byte_count: int = 0
     times: _Times | None = None
+    latency: Latency | None = None
+
+    def add_latency(self, times: _Times, count: int) -> None:
+        """Note records that consumers can read from now on."""
+        now = int(time.time() * 1000)
+        longest, total = now - times.oldest, now * count - times.total
+        if self.latency is not None:
+            longest, total = max(longest, self.latency.longest), total + self.latency.total
+        self.latency = Latency(max(0, now - times.newest), max(0, longest), max(0, total))
 
     def add(self, sent: _Sent, base_offset: int) -> int:
         """Note records that were appended from this target offset on; returns the last one's target offset."""
@@ -116,6 +126,7 @@ class PartitionCopy:
         self._target_offset = target_offset
         self._end = point.offset
         self._begins_at = point.offset if is_new else -1
+        self.is_read_at_once = False  # whether consumers need not wait for a commit
 
     @property
     def provenance(self) -> TopicProvenance:
@@ -165,6 +176,15 @@ class PartitionCopy:
         self._committed_to = min(self._committed_to, offset - 1)
         self.point.last_fetched_epoch = self._done_epoch = -1
 
+    def follow_on(self, target_offset: int) -> None:
+        """Nothing that is to come lies before or at this offset of the target."""
+        self._target_offset = max(self._target_offset, target_offset)
+
+    @property
+    def target_offset(self) -> int:
+        """Where the last record of the partition went, as far as is known."""
+        return self._target_offset
+
     def write_down_start(self) -> None:
         """The next transaction commits where the partition begins, though nothing has been copied yet."""
         self._committed_to = self.point.offset - 1
@@ -206,6 +226,7 @@ class PartitionCopy:
             times.oldest,
             times.total // max(1, sum(run.length for run in progress.runs)),
             self._begins_at,
+            latency=progress.latency,
         )
 
     def _accept_batch(self, batch: memoryview, on_done: Done) -> None:
@@ -374,8 +395,9 @@ class PartitionCopy:
         sent.target = target.name
         self._sent.append(sent)
         is_rebuilt = sent.on_done is None
-        on_appended = partial(self._appended, sent)
-        self._outgoing.put(target, Queued(data, on_appended, self.assignment.source, is_rebuilt, len(sent.pieces)))
+        done = partial(self._appended, sent)
+        queued = Queued(data, done, self.assignment.source, is_rebuilt, sent.pieces, sent.leader_epoch)
+        self._outgoing.put(target, queued)
 
     def _appended(self, sent: _Sent, base_offset: int) -> None:
         """Partitions of the target answer each in order; done is only what has all before it done."""
@@ -384,6 +406,8 @@ class PartitionCopy:
         if progress is None:
             progress = self._progress[sent.target] = _Progress()
         last = progress.add(sent, base_offset)
+        if self.is_read_at_once:
+            progress.add_latency(sent.times, sum(length for _, length in sent.pieces))
         if sent.target == self.assignment.target:
             if base_offset <= self._target_offset:
                 what = f"{sent.target}: wrote at offset {base_offset} after {self._target_offset}"

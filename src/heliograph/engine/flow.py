@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from heliograph.engine.bookkeeping import Bookkeeping
@@ -38,7 +38,8 @@ _LONGEST_UNSWEPT_SECONDS = 600.0
 _TURNS = "abc"  # of a lane's transactions: one is filled, one is being committed, one is told to its partitions
 _SPARES = "defghi"  # for turns whose ids are busy, since a partition cannot be told how a transaction has ended
 _GATE = "z"  # nothing is written under it: whoever has it may write under the others
-_LANE_ID = re.compile(rf"\d+[{_TURNS}{_SPARES}{_GATE}]")
+# And those of lanes without transactions: `k` for the books, `d0` and so on for data.
+_LANE_ID = re.compile(rf"\d+([{_TURNS}{_SPARES}{_GATE}]|k|d\d+)")
 
 
 @dataclass
@@ -70,7 +71,8 @@ class FlowTotals:
             self.bytes += progress.byte_count
             self.last_offsets[progress.source] = progress.last_offset
             if progress.runs:
-                self.latency_ms = max(0, entry.written_at_ms - progress.newest_timestamp)
+                at_commit = max(0, entry.written_at_ms - progress.newest_timestamp)
+                self.latency_ms = progress.latency.newest if progress.latency else at_commit
             self.by_partition[progress.source] = self.by_partition.get(progress.source, 0) + progress.byte_count
 
     def _note_producer(self, lane: int, producer_id: int) -> None:
@@ -218,6 +220,8 @@ class FlowDriver:
         ids = self._lane_ids()
         self.refresh()
         self.totals.set_aside.clear()  # the new lanes try every partition, and tell which they must set aside
+        if why := self.why_transactions:
+            log.warning("%s: writes in transactions all the same: %s", self.name, why)
         self._fence(ids)
         self._lanes_begun = self._lanes_done = 0
         self.lost_lane = ""
@@ -545,11 +549,28 @@ class FlowDriver:
         return True
 
     @property
+    def _targets_are_shared(self) -> bool:
+        """Whether several partitions are copied to the same one, so that its end does not tell how far each is."""
+        return len(_targets(self._assignments)) < len(self._assignments)
+
+    @property
+    def why_transactions(self) -> str:
+        """Why the flow writes in transactions, though it was told to do without; empty if it was not, or does."""
+        lane = self.settings.lane
+        if not lane.by_sequences or not lane.is_exactly_once:
+            return ""
+        if not lane.commits_by_sequences:
+            return "its transforms may drop records, add some or send them elsewhere"
+        return "several partitions are copied to the same one" if self._targets_are_shared else ""
+
+    @property
     def _id_prefix(self) -> str:
         return f"heliograph-{self.name}-"
 
     def _task(self, lane: int, items: Sequence[Assignment], share: LaneSettings) -> LaneTask:
         settings, books = self.settings, self._bookkeeping
+        if share.commits_by_sequences and self._targets_are_shared:
+            share = replace(share, by_sequences=False)
         sources = {item.source for item in items}
         topics = {source.topic for source in sources}
         spares, gates = (self._ids_of(lane, turns if self._leaves_busy_ids else "") for turns in (_SPARES, _GATE))
@@ -572,6 +593,7 @@ class FlowDriver:
             spare_ids=spares,
             gate_id="".join(gates),
             endings=books.endings({*self._ids_of(lane), *spares}),
+            name=f"{self._id_prefix}{lane}",
         )
         return LaneTask(plan, settings.source, settings.target, share, settings.epoch_seconds)
 

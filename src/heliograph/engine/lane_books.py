@@ -114,9 +114,18 @@ class LaneBooks:
         own = Background(reached=self._reached, told_all=self._ledger, witnesses=books)
         self.unreachable = end_leftovers(self._network, taken, targets | elsewhere, own).unreachable
         if not plan.writes_elsewhere:  # or another lane may just be writing there too
-            self._leave_to_the_driver(targets - self.unreachable.keys())
+            self.leave_to_the_driver(targets - self.unreachable.keys())
 
-    def _leave_to_the_driver(self, targets: set[TopicPartition]) -> None:
+    @property
+    def unusable(self) -> dict[TopicPartition, str]:
+        """Source partitions whose targets must not be written to, and why."""
+        return {
+            item.source: f"its target cannot be used: {self.unreachable[item.target]}"
+            for item in self._plan.assignments
+            if item.target in self.unreachable
+        }
+
+    def leave_to_the_driver(self, targets: set[TopicPartition]) -> None:
         """Nothing is written where a transaction of another lane is open, which only the driver can end.
 
         It does so before it deals, so that is a partition that could not be asked then.
@@ -191,6 +200,14 @@ class LaneBooks:
         if entry.events:
             happened = replace(entry, partitions=())
             contents[self._journal] = [entries.record(plan.flow, now, entries.encode_entry(happened))]
+        return {**contents, **self.position_records(reached, now)}
+
+    def position_records(
+        self, reached: Mapping[TopicPartition, Position], now_ms: int | None = None
+    ) -> dict[TopicPartition, Sequence[Record]]:
+        """How far partitions are."""
+        now = int(time.time() * 1000) if now_ms is None else now_ms
+        contents: dict[TopicPartition, list[Record]] = {}
         for source, position in reached.items():
             key = positions.encode_key(self._source_alias, source)
             record = Record(0, now, key, positions.encode_value(position))

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from heliograph.engine.closing import Closing
+from heliograph.engine.by_sequences import BySequences
+from heliograph.engine.by_transactions import ByTransactions
+from heliograph.engine.commit import Commit
 from heliograph.engine.copying import CopyRules, PartitionCopy
 from heliograph.engine.fault_points import reached
 from heliograph.engine.incoming import Incoming
@@ -33,14 +34,13 @@ from heliograph.engine.settings import LaneSettings
 from heliograph.engine.source_broker import Arrival, FetchBuffer, SourceBroker
 from heliograph.engine.start import WHY_NOWHERE, beginnings
 from heliograph.engine.transformed_copy import TransformedCopy
-from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed, PartitionsWait
+from heliograph.errors import BrokerUnavailable, LoopFailed, PartitionFailed
 from heliograph.kafka import reading
 from heliograph.kafka.access import Access
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.endings import Endings
 from heliograph.kafka.fetching import Fetched, FetchPoint, FetchResult
-from heliograph.kafka.network import NOT_ENOUGH_REPLICAS, UNKNOWN_TOPIC, Network, check, error_name
-from heliograph.kafka.transaction import Producer
+from heliograph.kafka.network import UNKNOWN_TOPIC, Network, check, error_name
 from heliograph.model import (
     Assignment,
     Event,
@@ -123,8 +123,8 @@ class LaneSession:
         self._examine_at = 0.0
         self._tell_unbegun_at = 0.0
         self._began: float | None = None
-        self._closing: Closing | None = None
-        self._closing_since = math.inf
+        self._to_read: list[PartitionCopy] = []  # once what was lost before them is committed
+        self._resuming: list[PartitionCopy] = []  # of the commit that is under way
 
     def close(self) -> None:
         """Drop all connections."""
@@ -147,41 +147,30 @@ class LaneSession:
         self._books = LaneBooks(self._target, own, self._source.access.alias, self._endings)
         self._target.refresh([plan.topics.state])
         self._books.check_owner()
-        # They write in turns: after a commit an id is busy until the coordinator has told all partitions. Ending
-        # transactions strictly one after the other keeps positions and ledger in order all the same.
-        self._producers = deque(self._books.take_ids(plan.transactional_ids, self._settings))
-        most_runs = self._settings.most_runs
-        self._outgoing = Outgoing(self._target, self._producers[0], self._loop.fail, most_runs, self._links)
+        self._commit = self._way_to_commit(written)
+        self._commit.take()
+        self._outgoing = self._commit.outgoing
         self._give_up_sending = self._outgoing.give_up
         if self._transforms:
             self._tools = self._transforms.tools(plan.flow, self._target, self._outgoing)
         reached("fenced")
         self._books.check_owner()
-        if not self._settings.is_exactly_once:
-            self._books.find_unreachable()
-        for producer in self._producers:
-            self._books.announce(producer)
-        known = self._books.positions()
+        self._commit.announce()
+        known = self._commit.positions()
+        self._events.extend(self._commit.events)
         for topic, error_code in missing.items():
             self._put_topic_aside(topic, error_code)
-        for item in plan.assignments:
-            if item.target in self._books.unreachable:
-                self._set_aside[item.source] = f"its target cannot be used: {self._books.unreachable[item.target]}"
+        self._set_aside.update(self._commit.unusable)
         for source, reason in self._set_aside.items():
             self._tell_set_aside(source, reason, known)
         wanted = [item for item in plan.assignments if item.source not in self._set_aside]
         self._begin(wanted, known)
         reached("started")
 
-    @property
-    def _producer(self) -> Producer:
-        return self._outgoing.producer
-
-    def _take_turns(self) -> None:
-        """Let the next producer write the next transaction. A long series of them may have given it a new id."""
-        self._producers.rotate(-1)
-        self._books.announce(self._producers[0])
-        self._outgoing.turn_to(self._producers[0])
+    def _way_to_commit(self, assignments: Sequence[Assignment]) -> Commit:
+        way = BySequences if self._settings.commits_by_sequences else ByTransactions
+        plan = replace(self._plan, assignments=assignments)
+        return way(plan, self._target, self._settings, self._books, self._links)
 
     def _with_targets(self, assignments: Sequence[Assignment]) -> list[Assignment]:
         """Those that have a topic to be written to; the others are set aside, and hold nobody up."""
@@ -241,7 +230,7 @@ class LaneSession:
                     self._put_aside(source, WHY_NOWHERE)
         wanted = [item for item in wanted if item.source in known or item.source in starts]
         rules = self._rules({item.source.topic for item in wanted})
-        losses = target_losses(self._target, wanted, known, self._cut_back)
+        losses = {**target_losses(self._target, wanted, known, self._cut_back), **self._commit.losses}
         for item in wanted:
             if item.source not in losses:  # what was lost had not been committed
                 self._cut_back.pop(item.source, None)
@@ -269,6 +258,9 @@ class LaneSession:
                 self._suspicions[item.source] = Suspicion(UUID(position.topic_id))
             else:
                 self._incoming.read(point)
+        begun = [self._copies[item.source] for item in wanted if item.source not in self._set_aside]
+        for source in self._commit.begun(begun):
+            self._write_down_start(self._copies[source])
 
     def _bar(self, source: TopicPartition, position: Position, lost: Loss) -> None:
         """Write down that the target has lost something: soon others may have written there beyond the position."""
@@ -333,7 +325,7 @@ class LaneSession:
             return f"waiting for {self._loop.awaited}"
         if not self._is_copying:
             return "starting"
-        if self._closing is not None:
+        if self._commit.is_closing:
             return f"waiting for {target} to commit a transaction"
         if not self._outgoing.is_idle:
             return f"waiting for {target} to take what was read"
@@ -349,13 +341,8 @@ class LaneSession:
         """Requests have deadlines. Should an answer be forgotten all the same, the wait for it ends nevertheless."""
         if not self._is_copying:
             return
-        access, now = self._target.access, time.monotonic()
-        longest = access.request_timeout_ms / 1000 + _FORGOTTEN_SECONDS
-        # The end of a transaction waits for up to three answers, one after the other.
-        for since, limit in ((self._outgoing.unanswered_since, longest), (self._closing_since, 3 * longest)):
-            if now - since > limit:
-                why = f"{access.alias}: {self._doing()} for {now - since:.0f} s, longer than any answer may take"
-                self._loop.fail(BrokerUnavailable(why))
+        longest = self._target.access.request_timeout_ms / 1000 + _FORGOTTEN_SECONDS
+        self._commit.check_answers(longest, self._doing())
 
     def _check_end(self) -> None:
         """No wait may outlast the epoch: a transaction that is not ended in its time is aborted in any case."""
@@ -377,15 +364,17 @@ class LaneSession:
             self._begin_late()
             self._tell_out_of_reach()
             self._follow_suspicions()
-            self._send_waiting()
+            self._commit.send()
             yield from self._advance_commit()
-            if self._closing is None and self._commit_is_due():
+            if not self._commit.is_closing and self._commit_is_due():
                 self._begin_commit()
             self._loop.run_once(0.0 if self._has_more_to_look_at else 0.1)
         yield from self._finish_commit()
+        self._commit.settle(is_last=True)
         if self._began is not None or self._events or self._barred:
             self._begin_commit()
             yield from self._finish_commit()
+        self._commit.end()
 
     def _look_at_arrivals(self) -> None:
         """Here and not where responses come in: looking at them may need answers from brokers.
@@ -442,21 +431,6 @@ class LaneSession:
             if self._began is None:
                 self._began = time.monotonic()
 
-    def _send_waiting(self, is_last: bool = False) -> None:
-        """Send queued batches, after their partitions have joined the transaction."""
-        if new := self._outgoing.unjoined():
-            sources = {batch.source for target in new.values() for batch in target.queue}
-            self._check_told(new)
-            self._producer.join(new.keys() | self._books.partitions(sources))
-        self._outgoing.pump(is_last)
-
-    def _check_told(self, new: Mapping[TopicPartition, TargetPartition]) -> None:
-        """Records can be sent anywhere by transforms: where an end could not be told, another would not be either."""
-        if untold := new.keys() & self._books.untold:
-            waiting = frozenset(batch.source for where in untold for batch in new[where].queue)
-            name = f"{self._target.access.alias} {min(untold)}"
-            raise PartitionsWait(name, NOT_ENOUGH_REPLICAS, error_name(NOT_ENOUGH_REPLICAS), waiting)
-
     def _commit_is_due(self) -> bool:
         if self._events or self._barred or self._outgoing.has_sent_enough:
             return True
@@ -465,14 +439,12 @@ class LaneSession:
         if time.monotonic() - self._began >= self._settings.commit_interval:
             return True
         is_level = self._behind <= self._incoming.adrift
-        return is_level and self._outgoing.is_idle and bool(self._producer.joined)
+        return self._commit.is_due(is_level)
 
     def _begin_commit(self) -> None:
-        """End the transaction as soon as all data is written; what is read from now on belongs to the next one."""
         if self._transforms:
             self._drain()
-        awaited = f"{self._target.access.alias} to take what was sent"
-        self._loop.run_until(lambda: not self._outgoing.has_in_flight, awaited)
+        self._commit.settle(is_last=False)
         reached("data-written")
         for copy in self._touched.values():
             if (event := copy.failure_event()) is not None:
@@ -484,23 +456,23 @@ class LaneSession:
         if finished or entry.events or self._barred:
             reached_to = {some[0].source: position for some, position in finished} | self._barred
             self._barred = {}
-            self._closing = Closing(self._outgoing, entry, self._books.records_of(entry, reached_to), self._books.gate)
-            self._closing_since = time.monotonic()
-            self._take_turns()
+            self._commit.begin(entry, reached_to)
+            self._resuming, self._to_read = self._to_read, []
 
     def _drain(self) -> None:
         """Append all that was read: a partition that writes to several cannot be cut in the middle."""
         while not self._outgoing.is_idle:
-            self._send_waiting(is_last=True)
+            self._commit.send(is_last=True)
             self._loop.run_once(0.1)
 
     def _advance_commit(self) -> Iterator[LedgerEntry]:
         """Yields the entry of the transaction that was being committed, once it is."""
-        if self._closing is None or not self._closing.advance():
+        committed = self._commit.advance()
+        if committed is None:
             return
-        entry = replace(self._closing.entry, committed_at_ms=int(time.time() * 1000))
-        self._closing, self._closing_since = None, math.inf
+        entry = replace(committed, committed_at_ms=int(time.time() * 1000))
         self._moves += 1
+        self._read_on()
         for event in entry.events:
             if event.kind is EventKind.TARGET_LOSS:
                 self._cut_back.pop(event.source, None)
@@ -510,8 +482,15 @@ class LaneSession:
                 self._told.pop(event.source, None)
         yield entry
 
+    def _read_on(self) -> None:
+        """What was lost is committed now, so the partition may go on behind it."""
+        resuming, self._resuming = self._resuming, []
+        for copy in resuming:
+            self._commit.moved(copy)
+            self._incoming.read(copy.point)
+
     def _finish_commit(self) -> Iterator[LedgerEntry]:
-        while self._closing is not None:
+        while self._commit.is_closing:
             self._loop.run_once(0.1)
             yield from self._advance_commit()
 
@@ -521,8 +500,7 @@ class LaneSession:
             if progress.runs and progress.source in self._to_resume:
                 self._tell_resumed(progress)
         events, self._events = tuple(self._events), []
-        producer_id = self._producer.stamp.producer_id
-        return LedgerEntry(plan.flow, plan.lane, plan.owner, producer_id, now, tuple(finished), events)
+        return LedgerEntry(plan.flow, plan.lane, plan.owner, self._commit.producer_id, now, tuple(finished), events)
 
     # -- partitions in trouble -----------------------------------------------------------------------------------
 
@@ -583,7 +561,7 @@ class LaneSession:
         point.topic_id = self._source.topic_id(where.topic)
         copy.skip_to(loss.resume_at)
         self._touched[where] = copy
-        self._incoming.read(point)
+        self._to_read.append(copy)
 
     def _goes_on_after(self, where: TopicPartition, loss: Loss) -> bool:
         """Tell a loss; whether the partition goes on, by policy."""

@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from heliograph.engine.links import Links
 from heliograph.engine.trials import REFUSED
@@ -55,7 +55,13 @@ class Queued(NamedTuple):
     on_appended: OnAppended
     source: TopicPartition
     is_rebuilt: bool = False  # in memory of its own, not in that of a fetch response
-    runs: int = 1  # of consecutive records, at most: each is told in the ledger
+    pieces: Sequence[tuple[int, int]] = ()  # source offset and length of each row of consecutive records
+    leader_epoch: int = -1  # of the source, under which the last record was read
+
+    @property
+    def runs(self) -> int:
+        """Of consecutive records, at most: each is told in the ledger."""
+        return max(1, len(self.pieces))
 
 
 @dataclass(eq=False)
@@ -66,6 +72,33 @@ class TargetPartition:
     broker_id: int
     queue: deque[Queued] = field(default_factory=deque)
     topic_id: str = ""  # empty where the cluster gives topics none
+    held: deque[Queued] = field(default_factory=deque)  # by the gate: what must not leave yet
+    in_flight: deque[int] = field(default_factory=deque)  # with a gate: the newest time in each batch on its way
+    acknowledged: Acknowledged | None = None  # with a gate: the newest batch
+
+
+class Acknowledged(NamedTuple):
+    """What a target partition has taken last."""
+
+    next_sequence: int
+    newest_ms: int  # time of a record in it
+
+
+class Gate(Protocol):
+    """Decides when batches may leave that no transaction protects."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything may leave now."""
+
+    def admit(self, target: TargetPartition, batch: Queued) -> bool:
+        """Take note of a batch that is queued; whether it may leave when it is its turn, or is held until released."""
+
+    def may_follow(self, target: TargetPartition) -> bool:
+        """Whether another batch may leave while some of the same partition are on their way."""
+
+    def sent(self, size: int) -> None:
+        """So many bytes are on their way."""
 
 
 class _Request(NamedTuple):
@@ -90,6 +123,7 @@ class Outgoing:
         on_failure: LossHandler | None = None,
         most_runs: float = math.inf,
         links: Links | None = None,
+        gate: Gate | None = None,
     ) -> None:
         """`on_failure` is told what was refused or lost; without it that is raised where the loop runs.
 
@@ -99,6 +133,8 @@ class Outgoing:
         self._most_runs = most_runs
         self._sent_runs = self._waiting_runs = 0
         self._must_turn = False  # whether the next batch has more of them than may still be sent
+        self._gate = gate
+        self._held = 0  # batches
         self._on_failure = on_failure
         self._network = network
         self._partitions: dict[TopicPartition, TargetPartition] = {}
@@ -128,13 +164,31 @@ class Outgoing:
         """Queue a batch."""
         self._rebuilt_bytes += _rebuilt_size(batch)
         self._waiting_runs += batch.runs
+        if self._gate is not None and not self._gate.admit(target, batch):
+            target.held.append(batch)
+            self._held += 1
+            return
         target.queue.append(batch)
-        self._ready.setdefault(target.broker_id, {})[target.name] = target
+        self._make_ready(target)
+
+    def release(self, target: TargetPartition, count: int) -> None:
+        """Let the oldest of the batches leave that the gate has held."""
+        self._held -= count
+        for _ in range(count):
+            target.queue.append(target.held.popleft())
+        self._make_ready(target)
+
+    def _make_ready(self, target: TargetPartition) -> None:
+        if target.queue and self._may_follow(target):
+            self._ready.setdefault(target.broker_id, {})[target.name] = target
+
+    def _may_follow(self, target: TargetPartition) -> bool:
+        return self._gate is None or not target.in_flight or self._gate.may_follow(target)
 
     @property
     def is_idle(self) -> bool:
         """Whether no data waits and none is in flight."""
-        return not self._in_flight and not self._ready
+        return not self._in_flight and not self._ready and not self._held
 
     @property
     def is_full(self) -> bool:
@@ -167,6 +221,8 @@ class Outgoing:
 
     def pump(self, is_last: bool = False) -> None:
         """Send what the brokers may take now; with the last of a transaction also what are too many runs for one."""
+        if self._ready and self._gate is not None and not self._gate.is_open:
+            return
         most_runs = math.inf if is_last else self._most_runs
         now = time.monotonic()
         for broker_id in list(self._ready):
@@ -238,7 +294,9 @@ class Outgoing:
             chosen.append(self._stamped(name, batch.data))
             size += len(batch.data)
             del ready[name]
-            if target.queue:
+            if self._gate is not None:
+                target.in_flight.append(batches.newest_time(memoryview(batch.data)))
+            if target.queue and self._may_follow(target):
                 ready[name] = target  # to the back: every partition gets its turn
         if not ready:
             del self._ready[broker_id]
@@ -246,6 +304,8 @@ class Outgoing:
         self._unanswered[broker_id] += size
         most = max(_MAX_IN_FLIGHT * _MAX_REQUEST_BYTES, self._fast_bytes(broker_id))
         requests.append(_Request(size, self._unanswered[broker_id], time.monotonic(), most))
+        if self._gate is not None:
+            self._gate.sent(size)
         self._submit(broker_id, chosen, taken, self._data_answered)
 
     def _data_answered(self, broker_id: int) -> None:
@@ -309,6 +369,8 @@ class Outgoing:
                 continue
             if batch is not None:
                 self._rebuilt_bytes -= _rebuilt_size(batch)
+                if self._gate is not None:
+                    self._acknowledge(self._partitions[where], batch)
                 try:
                     batch.on_appended(item.base_offset)
                 except TargetCutBack as found:
@@ -319,6 +381,11 @@ class Outgoing:
         if refused:
             refused[0].others = refused[1:]
             raise refused[0]
+
+    def _acknowledge(self, target: TargetPartition, batch: Queued) -> None:
+        following = batches.following_sequence(memoryview(batch.data))
+        target.acknowledged = Acknowledged(following, target.in_flight.popleft())
+        self._make_ready(target)
 
     def _check_waiting(self, appended: Sequence[Appended], taken: Mapping[TopicPartition, Queued]) -> None:
         """Tell of all partitions at once that take nothing for now; what ends a transaction is no matter of them."""

@@ -26,11 +26,17 @@ class LaneSettings:
     goes_on_after_loss: bool = False
     is_exactly_once: bool = True
     lanes: int = 1  # that share the flow's links
+    by_sequences: bool = False  # exactly once without transactions around the data
     bytes_per_second: float = 0.0  # of one lane; 0: as fast as it goes
     compression: int | None = None  # the codec to write with; None: that of the source
     transaction_timeout_ms: int = 15_000  # after it brokers abort a transaction that was left open
     most_runs: int = 100_000  # of a transaction, for brokers take no ledger entry of more than a megabyte
     transforms: TransformSettings = field(default_factory=TransformSettings)
+
+    @property
+    def commits_by_sequences(self) -> bool:
+        """Whether lanes write without transactions all the same: not where records can be dropped, added or routed."""
+        return self.by_sequences and self.is_exactly_once and not self.transforms.chain.is_active
 
     @property
     def start_may_move(self) -> bool:

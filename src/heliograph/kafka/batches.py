@@ -34,6 +34,9 @@ _ATTRIBUTES = struct.Struct(">h")
 _COUNT = struct.Struct(">i")
 _COUNT_AT = 57
 _WORTH_A_LOOK_UP = 32 * 1024  # bytes: the checksum of a smaller batch is sooner summed than derived
+_TIME = struct.Struct(">q")
+_NEWEST_TIME_AT = 35
+_LARGEST_SEQUENCE = 0x7FFFFFFF
 
 COMPRESSION_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -148,6 +151,17 @@ def restamp(batch: memoryview, stamp: ProducerStamp, sequence: int) -> None:
 def record_count(batch: memoryview) -> int:
     """How many records a format 2 batch has, without a look at the rest of its header."""
     return int(_COUNT.unpack_from(batch, _COUNT_AT)[0])
+
+
+def newest_time(batch: memoryview) -> int:
+    """The time of the newest record of a format 2 batch, as brokers know it; -1 if records have none."""
+    return int(_TIME.unpack_from(batch, _NEWEST_TIME_AT)[0])
+
+
+def following_sequence(batch: memoryview) -> int:
+    """The sequence number that follows those of a format 2 batch."""
+    _, _, sequence = _PRODUCER.unpack_from(batch, _PRODUCER_AT)
+    return int(sequence + record_count(batch)) & _LARGEST_SEQUENCE
 
 
 def control_type(batch: memoryview) -> int:

@@ -45,6 +45,10 @@ def encode_value(position: Position) -> bytes:
         fields["targetTopicId"] = position.target_topic_id
     if position.target_lost_from >= 0:
         fields["targetLostFrom"] = position.target_lost_from
+    if position.producer_id >= 0:
+        fields["producerId"] = position.producer_id
+        fields["producerEpoch"] = position.producer_epoch
+        fields["sequence"] = position.sequence
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -64,6 +68,9 @@ def decode_value(value: bytes | None) -> Position | None:
             int(fields.get("leaderEpoch", -1)),
             str(fields.get("targetTopicId", "")),
             int(fields.get("targetLostFrom", -1)),
+            int(fields.get("producerId", -1)),
+            int(fields.get("producerEpoch", -1)),
+            int(fields.get("sequence", 0)),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise MalformedRecord(f"a position is not what it should be: {value[:200]!r}") from error

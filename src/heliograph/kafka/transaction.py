@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -124,6 +125,33 @@ class IdempotentProducer:
     def begin_end(self, commit: bool) -> None:
         """Nothing to do: what was acknowledged is there."""
         self.joined = set()
+
+    def has_ended(self) -> bool:
+        """At once."""
+        return True
+
+
+class PlainProducer:
+    """Writes without transactions, under the producer id of a transactional id: whoever takes that over locks it out.
+
+    Sequence numbers go on for as long as it lives. Nothing is ever sent again: an outcome that is not known ends it.
+    """
+
+    produce_version = producing.HIGHEST_VERSION
+    has_rested = False
+
+    def __init__(self, name: str, stamp: ProducerStamp) -> None:
+        self.name = name
+        self.transactional_id: str | None = None
+        self.stamp = replace(stamp, is_transactional=False)
+        self.sequences = Sequences()
+        self.joined: set[TopicPartition] = set()
+
+    def join(self, partitions: Collection[TopicPartition]) -> None:
+        """Nothing to do: there is no transaction."""
+
+    def begin_end(self, commit: bool) -> None:
+        """Nothing to do: what was acknowledged is there."""
 
     def has_ended(self) -> bool:
         """At once."""

@@ -8,12 +8,18 @@ Nothing is counted on the source, which may have been compacted meanwhile, or ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
+from heliograph.ledger.runs import add_run
+from heliograph.model import Run
+
 SEQUENCES = 1 << 31  # sequence numbers wrap around to 0 behind the largest signed 32-bit integer
+_FAR = SEQUENCES // 4
 
 
 class Writer(NamedTuple):
@@ -29,6 +35,14 @@ class Anchor(NamedTuple):
     sequence: int
     offset: int
     leader_epoch: int = -1  # of the source, under which the record was read
+
+
+class Row(NamedTuple):
+    """Records at consecutive offsets of the source, as they are about to leave."""
+
+    offset: int
+    length: int
+    leader_epoch: int = -1
 
 
 @dataclass(frozen=True)
@@ -54,16 +68,54 @@ class Declaration:
             return None
         return self._anchor_at(sequence)
 
+    def rows(self, sequence: int, count: int) -> Iterator[Row]:
+        """Where so many records from a sequence number on come from; nothing for what was not declared."""
+        while count and (place := self.place_of(sequence)) is not None:
+            distance = self._distance(sequence)
+            following = bisect_right(self._distances, distance)
+            length = count
+            if following < len(self._distances):
+                length = min(count, self._distances[following] - distance)
+            yield Row(place.offset, length, place.leader_epoch)
+            sequence, count = (sequence + length) % SEQUENCES, count - length
+
     def _anchor_at(self, sequence: int) -> Anchor:
+        """Of two anchors for one sequence number the later one counts: a gap was found before the first record left."""
         distance = self._distance(sequence)
-        # Of two anchors for one sequence number the later one counts: a gap was found before the first record left.
-        last = next(anchor for anchor in reversed(self.anchors) if self._distance(anchor.sequence) <= distance)
-        return Anchor(sequence, last.offset + distance - self._distance(last.sequence), last.leader_epoch)
+        number = bisect_right(self._distances, distance) - 1
+        last = self.anchors[number]
+        return Anchor(sequence, last.offset + distance - self._distances[number], last.leader_epoch)
+
+    @cached_property
+    def _distances(self) -> list[int]:
+        return [self._distance(anchor.sequence) for anchor in self.anchors]
 
     def _distance(self, sequence: int) -> int:
         """How many records lie between the first anchor and a sequence number, negative if it lies before."""
         distance = (sequence - self.anchors[0].sequence) % SEQUENCES
         return distance if distance < SEQUENCES // 2 else distance - SEQUENCES
+
+
+def is_far(first: int, sequence: int) -> bool:
+    """Whether a sequence number is so far behind a first anchor that it must be declared where the rest begins.
+
+    They wrap around, so only those that are less than half of all away can be told from earlier ones.
+    """
+    return (sequence - first) % SEQUENCES >= _FAR
+
+
+def next_anchors(following: Anchor, rows: Iterable[Row]) -> tuple[list[Anchor], Anchor]:
+    """What has to be declared before these rows leave, and what would follow them without a gap.
+
+    `following` is what would follow what was sent before.
+    """
+    anchors: list[Anchor] = []
+    for row in rows:
+        here = Anchor(following.sequence, row.offset, row.leader_epoch)
+        if here != following:
+            anchors.append(here)
+        following = Anchor((here.sequence + row.length) % SEQUENCES, row.offset + row.length, row.leader_epoch)
+    return anchors, following
 
 
 # -- the end of a target partition -------------------------------------------------------------------------
@@ -145,13 +197,29 @@ def recover(
     return Recovered(found)
 
 
+def recovered_runs(flush: Flush, declared: Declaration, tail: Iterable[SeenBatch]) -> list[Run]:
+    """What lies on the target behind a flush, by what its writer has declared: for the ledger.
+
+    Parts of it may have been written there already, by a session that has ended before it wrote its position.
+    """
+    runs: list[Run] = []
+    for batch in tail:
+        if batch.last_offset <= flush.target_offset or batch.writer != declared.writer:
+            continue
+        target = batch.base_offset
+        for row in declared.rows(batch.sequence, batch.last_offset - batch.base_offset + 1):
+            add_run(runs, row.offset, target, row.length)
+            target += row.length
+    return runs
+
+
 def _is_truncated(flush: Flush, batches: list[SeenBatch], bounds: tuple[int, int], is_compacted: bool) -> bool:
     """Whether the target lacks what the flush ends with, and has not deleted it by its own rules."""
     start, end = bounds
     if end <= flush.target_offset:
         return True
-    if flush.writer is None or flush.target_offset < start:
-        return False
+    if flush.writer is None or not flush.next_sequence or flush.target_offset < start:
+        return False  # nothing of ours ends there, or nobody can look any more
     last = next((batch for batch in batches if batch.last_offset == flush.target_offset), None)
     if last is None:
         return not is_compacted  # whose cleaner may have taken it, when newer records have come

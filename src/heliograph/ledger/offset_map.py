@@ -383,7 +383,10 @@ class PartitionMap:
         self._has_changed |= not self._gap_is_unknown
         self._gap_is_unknown = True
 
-    def _append(self, run: Run) -> None:
+    def _append(self, told: Run) -> None:
+        run = self._news_of(told)
+        if not run.length:
+            return
         if run.source < _end(self._pages.last).source:
             self._cut(run.source)
         if run.target < self._next_target:  # the target has been created anew, and what was mirrored to it is gone
@@ -401,6 +404,16 @@ class PartitionMap:
             self._pages.append(run, gap | BREAK * self._is_broken)
         self._gap_is_unknown = self._end_is_vague = self._is_broken = False
         self.next_source, self._next_target = run.source + run.length, run.target + run.length
+
+    def _news_of(self, run: Run) -> Run:
+        """What is not known of a run: a lane that ended before it wrote its position may have told of it before."""
+        known = min(run.length, _end(self._pages.last).source - run.source)
+        if known <= 0:
+            return run
+        ends = {0, known - 1}
+        if any(self._find(run.source + step, by_target=False) != Place(run.target + step, True) for step in ends):
+            return run  # it was mirrored again
+        return Run(run.source + known, run.target + known, run.length - known)
 
     def _gap_before(self, run: Run) -> int:
         if not len(self._pages) and not self._begins_here:

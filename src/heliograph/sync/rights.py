@@ -68,6 +68,8 @@ def target_needs(flow: FlowConfig, plan: TopicPlan, existing: Collection[str]) -
         operations |= _TARGET_SETTINGS
     if flow.get("sync.group.offsets.enabled") is True:
         operations |= {Operation.Read}
+    if flow.get("exactly.once.commit") == "sequences":  # after a crash the ends of topics tell how far it came
+        operations |= {Operation.Read}
     wanted = dict.fromkeys(sorted(plan.names.values()), operations)
     wanted |= {topic: _book_keeping(flow, topic) for topic in book_keeping_topics(flow)}
     needs = [Need(Resource.TOPIC, name, _with_create(ops, name, existing)) for name, ops in wanted.items()]

@@ -28,6 +28,7 @@ Settings = Mapping[str, TopicSetting]
 MAY_CREATE = "internal.topics.automatic.creation.enable"
 _OFFSET_SYNCS = "mm2-offset-syncs"
 _LEDGER, _OFFSET_MAP, _STATE, _JOURNAL = "mm2-ledger", "mm2-offset-map", "mm2-state", "mm2-journal"
+_DECLARATIONS = "mm2-declarations"
 _RETENTION = "retention.ms"
 _SEGMENT = 1024 * 1024
 _LARGE_SEGMENT = 16 * 1024 * 1024
@@ -222,6 +223,7 @@ def _settings_of_internal_topics(flow: FlowConfig) -> dict[str, dict[str, str]]:
         topics.offset_map: large,
         topics.state: small,
         topics.journal: retention | small,
+        topics.declarations: small,
     }
 
 
@@ -278,10 +280,8 @@ def flow_topics(flow: FlowConfig) -> InternalTopics:
 
 def topics_beside(flow: FlowConfig, alias: str) -> InternalTopics:
     """The same of a flow from another cluster to the same target, by the rules of this flow; but for its positions."""
-    ledger, offset_map, state, journal = (
-        _internal_name(flow, kind, alias) for kind in (_LEDGER, _OFFSET_MAP, _STATE, _JOURNAL)
-    )
-    return InternalTopics("", ledger, offset_map, state, journal)
+    kinds = _LEDGER, _OFFSET_MAP, _STATE, _JOURNAL, _DECLARATIONS
+    return InternalTopics("", *(_internal_name(flow, kind, alias) for kind in kinds))
 
 
 def dead_letters_topic(flow: FlowConfig) -> str:

@@ -25,6 +25,16 @@ OPTIONS: Final = (
         choices=("auto", "full", "none"),
     ),
     Option(
+        "exactly.once.commit",
+        Kind.STRING,
+        "transactions",
+        "How lanes write exactly once: in `transactions`, or by `sequences`: plain batches whose place in the source "
+        "is declared ahead, with a fence after crashes. The latter takes less of the target's brokers and has the "
+        "lower latency; it needs the right to read the target topics. Flows with transforms use transactions.",
+        Scope.OWN,
+        choices=("transactions", "sequences"),
+    ),
+    Option(
         "on.data.loss",
         Kind.STRING,
         "stop",

@@ -25,6 +25,7 @@ from heliograph.engine.tables.columns import Gathered
 from heliograph.engine.tables.handover import Begun, Coverage, Handover
 from heliograph.engine.tables.partition_read import PartitionRead
 from heliograph.engine.task import LaneTask
+from heliograph.engine.unended import end_declared
 from heliograph.errors import BrokerRefused, BrokerUnavailable, ClusterError, PartitionFailed
 from heliograph.kafka import reading
 from heliograph.kafka.connection import Loop
@@ -91,6 +92,7 @@ class LaneReader:
         books.take_ids(self._plan.transactional_ids[:1], self._settings)
         books.check_targets()
         books.check_owner()
+        end_declared(self._target, self._plan, books, self._settings)
         return books.positions()
 
     def _reachable(self, missing: dict[str, int]) -> list[Assignment]:

@@ -14,7 +14,6 @@ from heliograph.engine.fault_points import reached
 from heliograph.engine.lane_books import LaneBooks
 from heliograph.engine.loss import target_loss
 from heliograph.engine.pulse import Heart, loop_doing
-from heliograph.engine.runs import add_run
 from heliograph.engine.tables.appending import LARGEST_BATCH, Appending, Stream, record_size
 from heliograph.engine.tables.columns import header_pairs
 from heliograph.engine.tables.handover import Begun, Coverage, Covered
@@ -25,6 +24,7 @@ from heliograph.kafka import reading, records
 from heliograph.kafka.connection import Loop
 from heliograph.kafka.network import Network, opened
 from heliograph.kafka.records import Record
+from heliograph.ledger.runs import add_run
 from heliograph.model import (
     Assignment,
     Event,
