@@ -74,7 +74,7 @@ def test_a_plan_for_machines_tells_everything_and_changes_nothing(
         {"topic": "plan-new", "target": "planned.plan-new", "partitions": 2},
     ]
     created = {topic["topic"]: topic for topic in flow["create"]}
-    kinds = "offsets", "ledger", "offset-map", "state", "journal"
+    kinds = "offsets", "ledger", "offset-map", "state", "journal", "declarations"
     assert list(created) == [*(f"mm2-{kind}.planned.internal" for kind in kinds), "planned.plan-new"]
     assert created["planned.plan-new"] == {
         "topic": "planned.plan-new",

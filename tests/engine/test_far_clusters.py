@@ -137,9 +137,9 @@ def test_a_far_target_gets_many_small_requests_at_once(
     most = 0
     send_request = Outgoing._send_request
 
-    def count(sender: Outgoing, broker_id: int) -> None:
+    def count(sender: Outgoing, broker_id: int, most_runs: float) -> None:
         nonlocal most
-        send_request(sender, broker_id)
+        send_request(sender, broker_id, most_runs)
         most = max(most, len(sender._in_flight[broker_id]))
 
     monkeypatch.setattr(Outgoing, "_send_request", count)

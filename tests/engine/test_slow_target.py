@@ -32,10 +32,10 @@ def test_batches_that_are_built_anew_do_not_pile_up(make_mirror: MakeMirror, mon
     waiting = [0]
     pump = Outgoing.pump
 
-    def measure(sender: Outgoing) -> None:
+    def measure(sender: Outgoing, is_last: bool = False) -> None:
         queues = [target.queue for target in sender._partitions.values()]
         waiting.append(sum(len(batch.data) for queue in queues for batch in queue))
-        pump(sender)
+        pump(sender, is_last)
 
     monkeypatch.setattr(Outgoing, "pump", measure)
     limits = FetchLimits(max_wait_ms=50, max_bytes=FETCHED, partition_max_bytes=FETCHED)

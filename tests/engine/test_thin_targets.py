@@ -11,7 +11,7 @@ import pytest
 from heliograph.control.cluster_topics import ClusterTopics
 from heliograph.control.flow_settings import flow_settings
 from heliograph.embedded.cluster import EmbeddedCluster
-from heliograph.engine import closing
+from heliograph.engine import closing, trials
 from heliograph.engine import lane as lane_module
 from heliograph.engine.flow import FlowDriver
 from heliograph.engine.lane import Lane
@@ -47,7 +47,7 @@ def thinned() -> Iterator[Thinned]:
 @pytest.fixture(autouse=True)
 def is_tried_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane_module, "_FIRST_REST", 2.0)
-    monkeypatch.setattr(lane_module, "_LONGEST_REST", 2.0)
+    monkeypatch.setattr(trials, "_LONGEST_REST", 2.0)
 
 
 @pytest.fixture

@@ -61,12 +61,12 @@ def test_no_transaction_ends_between_two_targets_of_a_partition(
     began = time.monotonic()
     pump = Outgoing.pump
 
-    def pump_but_for_the_odd(outgoing: Outgoing) -> None:
+    def pump_but_for_the_odd(outgoing: Outgoing, is_last: bool = False) -> None:
         hidden = {}
         if time.monotonic() - began < _HIDDEN_SECONDS:
             for ready in outgoing._ready.values():
                 hidden = {name: ready.pop(name) for name in list(ready) if name.topic.endswith("-odd")}
-        pump(outgoing)
+        pump(outgoing, is_last)
         for target in hidden.values():
             outgoing._ready.setdefault(target.broker_id, {})[target.name] = target
 

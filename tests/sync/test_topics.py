@@ -262,9 +262,9 @@ def test_internal_topics_are_created_as_far_as_brokers_allow(make_flow: FlowMake
     flow = make_flow("offset.storage.topic=mm2-offsets.sync-test.internal\n")
     wanted = [replace(topic, name=topic.name.replace(".a.", ".sync-test.")) for topic in internal_topics(flow)]
     with Admin(target_access) as target:
-        assert [item.outcome.status for item in create_topics(wanted, target)] == [Status.DONE] * 5
+        assert [item.outcome.status for item in create_topics(wanted, target)] == [Status.DONE] * 6
         again = create_topics(wanted, target)
-        assert [(item.outcome.status, item.warning) for item in again] == [(Status.ALREADY, "")] * 5
+        assert [(item.outcome.status, item.warning) for item in again] == [(Status.ALREADY, "")] * 6
         topics = target.topics()
         assert topics["mm2-offsets.sync-test.internal"].partitions == 25
         settings = target.topic_settings([topic.name for topic in wanted])

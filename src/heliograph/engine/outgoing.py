@@ -278,6 +278,7 @@ class Outgoing:
             self._submit(broker_id, stamped, {}, answered)
 
     def _send_request(self, broker_id: int, most_runs: float) -> None:
+        fast = self._fast_bytes(broker_id)  # first: nothing is on its way to a broker that cannot be reached
         ready = self._ready[broker_id]
         chosen: list[Batch] = []
         taken: dict[TopicPartition, Queued] = {}
@@ -302,7 +303,7 @@ class Outgoing:
             del self._ready[broker_id]
         requests = self._in_flight.setdefault(broker_id, deque())
         self._unanswered[broker_id] += size
-        most = max(_MAX_IN_FLIGHT * _MAX_REQUEST_BYTES, self._fast_bytes(broker_id))
+        most = max(_MAX_IN_FLIGHT * _MAX_REQUEST_BYTES, fast)
         requests.append(_Request(size, self._unanswered[broker_id], time.monotonic(), most))
         if self._gate is not None:
             self._gate.sent(size)
